@@ -11,10 +11,68 @@ from functools import partial
 
 import machine
 import numpy as np
+import scipy.linalg
 
 from extreme_opt.bound import LogLinear
-from extreme_opt.bound.rank_one import sherman_morrison_solve, woodbury_solve
+from extreme_opt.bound.class_space import chain_rows
+from extreme_opt.core.compiled import njit
 from extreme_opt.core.majorize import solve_dense
+
+
+@njit(cache=True)
+def _rank_one(features, order, join, curvature, weights, inverse, phi):
+    "Eqs. (10) and (P) for the outcomes of multinomial samples, in place."
+    n, d = features.shape
+    n_classes = order.shape[1]
+    mean, row = np.empty(n_classes), np.empty(n_classes * d)
+    for i in range(n):
+        mean[:] = 0.0
+        for j in range(n_classes):
+            own = order[i, j]
+            if j and join[i, j] == 0.0 and curvature[i, j] == 0.0:
+                continue
+            for k in range(n_classes):
+                gap = (1.0 if k == own else 0.0) - mean[k]
+                mean[k] += join[i, j] * gap
+                row[k * d : (k + 1) * d] = gap * features[i]
+            side = inverse @ row
+            scale = 1.0 + curvature[i, j] * (row @ side)
+            move = (weights[i] * join[i, j] - curvature[i, j] * (row @ phi)) / scale
+            for p in range(len(row)):
+                phi[p] += move * side[p]
+                if curvature[i, j] > 0.0:
+                    inverse[p] -= (curvature[i, j] / scale * side[p]) * side
+
+
+def by_updates(problem, params, batch):
+    "The step of Algorithm 4 mended."
+    curvature = problem.quadratic_bound(params, batch).curvature
+    rows, chain = curvature.features, curvature.chain
+    base = np.tile(curvature.ridge, curvature.n_classes)
+    seen = np.zeros((curvature.n_classes, rows.shape[1]))
+    np.add.at(seen, problem.labels[batch], rows)
+    inverse, phi = np.diag(1 / base), params - seen.ravel() / base
+    weights = np.ones(len(batch))
+    _rank_one(rows, chain.order, chain.join, chain.curvature, weights, inverse, phi)
+    return phi
+
+
+def woodbury(curvature, rhs):
+    "Eq. (W), the residual solved for once more."
+    rows, sides = curvature.features, chain_rows(curvature.chain)
+    flat, scaled_rows = sides.reshape(-1, sides.shape[2]), rows / curvature.ridge
+    gram = (flat @ flat.T) * np.kron(scaled_rows @ rows.T, np.ones((sides.shape[1],) * 2))
+    gram[np.diag_indices_from(gram)] += 1
+    factor = scipy.linalg.cho_factor(gram, check_finite=False)
+
+    def once(rhs):
+        weights = rhs.reshape(curvature.n_classes, -1) / curvature.ridge
+        seen = np.einsum('ijk,ik->ij', sides, rows @ weights.T)  # L R^-1 g
+        back = scipy.linalg.cho_solve(factor, seen.ravel(), check_finite=False).reshape(seen.shape)
+        return (weights - np.einsum('ijk,ij->ik', sides, back).T @ scaled_rows).ravel()
+
+    found = once(rhs)
+    return found + once(rhs - curvature.times(found))
 
 
 def main() -> list[dict]:
@@ -31,10 +89,10 @@ def main() -> list[dict]:
         bound = problem.quadratic_bound(params, batch)
         full, rhs = bound.curvature.matrix(), bound.slope
         ways = {
-            'Sherman-Morrison': lambda problem, params, batch, bound: sherman_morrison_solve(
+            'Sherman-Morrison': lambda problem, params, batch, bound: by_updates(
                 problem, params, batch
-            )[0],
-            'Woodbury': lambda problem, params, batch, bound: woodbury_solve(
+            ),
+            'Woodbury': lambda problem, params, batch, bound: woodbury(
                 bound.curvature, bound.slope
             ),
             'Cholesky': lambda problem, params, batch, bound: solve_dense(

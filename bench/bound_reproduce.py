@@ -30,7 +30,6 @@ from extreme_opt.bound import (
     QuasiMajorizer,
     StochasticMajorizer,
 )
-from extreme_opt.bound.rank_one import RankOneMajorizer
 from extreme_opt.core import LBFGS, SGD, GradientDescent, Newton, iterate, minimize
 from extreme_opt.core.majorize import Majorizer
 from extreme_opt.core.run import warm_up
@@ -61,7 +60,7 @@ def table_one(problem):
     return {
         'BM': Majorizer('smallest', 1.0),
         'BM, alternating, 1.8': Majorizer(),
-        'SBM': RankOneMajorizer(1e-2, batch_size=6),
+        'SBM': StochasticMajorizer(1e-2, 0.0, 6, 'batch'),
         'L-BFGS': LBFGS(history_size=6),
         'GD': GradientDescent(step_size=1 / n),
         'SGD': SGD(1e-2 / n, batch_size=6),
@@ -100,7 +99,7 @@ def entrants(problem):
             PASSES,
         )
     out['SBM, Algorithm 3'] = (
-        RankOneMajorizer(0.1, batch_size=min(256, max(20, n // 20))),
+        StochasticMajorizer(0.1, 0.0, min(256, max(20, n // 20)), 'batch'),
         np.inf,
         PASSES,
     )

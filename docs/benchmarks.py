@@ -375,18 +375,35 @@ def head(title: str, description: str) -> list[str]:
     ]
 
 
-def race_figure(found: list[Line], path: Path) -> str:
-    "Time ratios, a line for each method and a dot for each race; what it shows, in words."
+def rows_figure(names: list[str]):
+    "Figure and axes with a row for each name, which stands above it, so that a phone shows it all."
     import matplotlib
 
     matplotlib.use('Agg')
     from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5, 1 + 0.36 * len(names)), layout='constrained')
+    axes = figure.subplots()
+    axes.set(yticks=range(len(names)), ylim=(len(names) - 0.6, -0.75), yticklabels=[])
+    axes.tick_params(left=False)
+    for at, name in enumerate(names):
+        axes.text(0.01, at - 0.4, name, transform=axes.get_yaxis_transform(), va='center', size=9)
+    return figure, axes
+
+
+def save(figure, path: Path):
+    "With twice the dots of a screen and few colors, so few bytes."
     from PIL import Image
 
+    figure.savefig(path, dpi=216)
+    Image.open(path).quantize(64).save(path, optimize=True)
+
+
+def race_figure(found: list[Line], path: Path) -> str:
+    "Time ratios, a line for each method and a dot for each race; what it shows, in words."
     shown = [line for line in found if line.time and line.threads in ('', '1')]
     methods = list(dict.fromkeys(line.method for line in shown))
-    figure = Figure(figsize=(8.5, 0.9 + 0.27 * len(methods)), layout='constrained')
-    axes = figure.subplots()
+    figure, axes = rows_figure(methods)
     colors = dict(
         zip(CHAPTERS, ('#666666', '#1b6ca8', '#b8552c', '#3a7d44', '#7a4f9a'), strict=True)
     )
@@ -402,20 +419,13 @@ def race_figure(found: list[Line], path: Path) -> str:
         )
     for chapter in dict.fromkeys(line.chapter for line in shown):
         axes.plot([], [], 'o', color=colors[chapter], label=CHAPTERS[chapter])
-    figure.legend(fontsize=8, loc='outside lower center', ncols=len(CHAPTERS))
+    figure.legend(fontsize=9, loc='outside lower center', ncols=3, frameon=False)
     axes.axvline(1, color='0.35', lw=1)
-    axes.set(
-        xscale='log',
-        yticks=range(len(methods)),
-        ylim=(len(methods) - 0.4, -0.6),
-        xlabel='time of the peer / ours; left of 1 the peer is faster',
-    )
-    axes.set_yticklabels(methods, fontsize=8)
+    axes.set(xscale='log', xlabel='time of the peer / ours; left of 1 the peer is faster')
     axes.xaxis.set_major_formatter(lambda value, _: f'{value:g}')
     axes.tick_params(top=True, labeltop=True)
-    axes.grid(axis='both', alpha=0.3)
-    figure.savefig(path, dpi=160)
-    Image.open(path).quantize(64).save(path, optimize=True)  # few colors, few bytes
+    axes.grid(axis='x', alpha=0.3)
+    save(figure, path)
     ahead = sum(line.time > 1 / TIE for line in shown)
     behind = sum('time' in line.lost() for line in shown)
     return (
@@ -427,35 +437,28 @@ def race_figure(found: list[Line], path: Path) -> str:
 
 def roof_figure(rows: list[tuple[str, dict]], path: Path) -> str:
     "Shares of the limit as bars."
-    import matplotlib
-
-    matplotlib.use('Agg')
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.5, 0.8 + 0.26 * len(rows)), layout='constrained')
-    axes = figure.subplots()
+    figure, axes = rows_figure([name for name, _ in rows])
     colors = dict(
         places='#1b6ca8', stream='#3a7d44', cache='#8fb339', flops='#b8552c', exps='#7a4f9a'
     )
     for at, (_, found) in enumerate(rows):
-        axes.barh(at, 100 * float(found['share']), color=colors[found['bound']], height=0.7)
+        axes.barh(at, 100 * float(found['share']), color=colors[found['bound']], height=0.4)
     for name, color in colors.items():
         if any(found['bound'] == name for _, found in rows):
             axes.barh([0], [0], color=color, label=BOUNDS[name])
     figure.legend(
-        fontsize=8, title='bound by', title_fontsize=8, loc='outside lower center', ncols=3
+        fontsize=9,
+        title='bound by',
+        title_fontsize=9,
+        loc='outside lower center',
+        ncols=2,
+        frameon=False,
     )
     top = max(100.0, *(105 * float(found['share']) for _, found in rows))
     axes.axvline(100, color='0.35', lw=1)
-    axes.set(
-        xlim=(0, top),
-        yticks=range(len(rows)),
-        ylim=(len(rows) - 0.4, -0.6),
-        xlabel='per cent of the limit that is reached',
-    )
-    axes.set_yticklabels([name for name, _ in rows], fontsize=7)
+    axes.set(xlim=(0, top), xlabel='per cent of the limit that is reached')
     axes.grid(axis='x', alpha=0.3)
-    figure.savefig(path, dpi=110)
+    save(figure, path)
     best = max(rows, key=lambda row: float(row[1]['share']))
     least = min(rows, key=lambda row: float(row[1]['share']))
     return (
@@ -634,7 +637,8 @@ def best(rows: list[dict], measure: str, kind: str) -> dict | None:
 def told_best(one: dict, named: bool) -> str:
     "Quality and seconds, with the name of another's method."
     name = f', {cell(one["method"])}' if named else ''
-    seconds = f', {one["seconds"]:.2g} s' if one['seconds'] == one['seconds'] else ''
+    spent = 'below 0.01' if one['seconds'] < 0.01 else f'{one["seconds"]:.2g}'
+    seconds = f', {spent} s' if one['seconds'] == one['seconds'] else ''
     return f'{one["quality"]:.3f}{name}{seconds}'
 
 
@@ -716,7 +720,7 @@ def index_page(folder: Path) -> list[str]:
         '## What was aimed at',
         '',
         '::: {.races}',
-        '| Aim | Goal | Reached | |',
+        '| Aim | Goal | Reached | Verdict |',
         '|---|---|---|---|',
     ]
     for aim in targets:

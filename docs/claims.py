@@ -19,7 +19,8 @@ A sentence that compares, ranks or gives a reason for a number stands above a ce
         ...
         return dict(holds=..., a_number=...)
 
-A sentence whose neighbor cells assert something counts as proved by a check, on the page's seed.
+A sentence whose neighbor cells assert something counts as proved by a check, on the page's seed;
+where those cells and all that they read draw nothing, no seed enters, and it is listed as exact.
 
 It returns a bool, or a dict with `holds` and the numbers that it rests on. The page runs it with
 its own seed 0, `make slow` with the seeds 1 to 8; the site shows the share at the cell.
@@ -30,6 +31,7 @@ from __future__ import annotations
 import argparse
 import ast
 import csv
+import functools
 import json
 import re
 import sys
@@ -66,6 +68,7 @@ TERMS = re.compile(
     |\bnearer\s+(?:to\s+\$\s+than|to\s+a\s+third|one\b|object\b|pair\b)|\bis\s+the\s+nearer\b
     |\bclose\s+calls?\b|\blag\w*\b[^.]*?\bbehind\b
     |\balmost\s+(?:surely|everywhere|all\s+points)|\bnearly\s+free\b|\b(?:so|as|how|too)\s+far\b
+    |\bbe(?:st|tter)\s+of\s+(?:two|three|\w+)\s+rates\b|\bcheapest\s+weights\b
     |\bbetter\s+(?:word|name)\b|\b(?:more|as)\s+often\s+(?:as|than)\b|\bhow\s+(?:often|much)\b""",
     re.X | re.I,
 )
@@ -74,6 +77,9 @@ SOURCE = re.compile(
     r"|\b(?:[Tt]he|[Tt]hat|[Tt]heir)\s+(?:paper|papers|theorem|report|proof|text)\b"
     r"|\bpaper's|\bet al\b|\bpublished\b|\bpublic\s+code\b|\b[Ii]n\s+print\b"
 )
+# names of what draws, beside those of this package that take a seed
+DRAWS = {'rng', 'seed', 'random', 'random_state', 'default_rng', 'stream', 'shuffle', 'permutation'}
+DRAWS |= {'train_test_split', 'LinearSVC', 'SGDClassifier', 'KMeans', 'MDS', 'init_params'}
 # sections that ask, define or cite
 OTHER = ('Symbols', 'Words', 'Exercises', 'Further reading', 'Next', 'Try it')
 RUN = """
@@ -96,7 +102,7 @@ class Comparison(NamedTuple):
 
     cell: int
     text: str
-    proof: str  # claim, check, interval, source, page, derivation, or nothing
+    proof: str  # claim, check, exact, interval, source, page, derivation, or nothing
 
 
 class Claim(NamedTuple):
@@ -235,13 +241,89 @@ def compares(sentence: str) -> bool:
     return bool(words - {'because', 'the reason'} if '$' in plain else words)
 
 
+@functools.cache
+def seeded() -> set[str]:
+    "Functions and classes of the package that take a seed or a generator."
+    found = set()
+    for path in (notebooks.ROOT / 'extreme_opt').rglob('*.py'):
+        for node in ast.parse(path.read_text(encoding='utf-8')).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                inside = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+                inside |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+                if inside & {'seed', 'rng', 'random_state', 'generator'}:
+                    found.add(node.name)
+    return found
+
+
+def names_of(node: ast.AST) -> tuple[set[str], set[str], set[str]]:
+    "Names that a statement of a page reads, binds and changes in place; names of its own left out."
+    inside, own = list(ast.walk(node)), set()
+    for each in inside:
+        own |= {each.arg} if isinstance(each, ast.arg) else set()
+        if isinstance(each, (ast.comprehension, ast.For)):
+            own |= {name.id for name in ast.walk(each.target) if isinstance(name, ast.Name)}
+    found = [each for each in inside if isinstance(each, ast.Name)]
+    stored = {each.id for each in found if isinstance(each.ctx, ast.Store)} - own
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        own, stored = own | stored, {node.name}
+    reads = {each.id for each in found if isinstance(each.ctx, ast.Load)} - own
+    reads |= {f'.{each.attr}' for each in inside if isinstance(each, ast.Attribute)}
+    given = {each.arg for each in inside if isinstance(each, ast.keyword)}
+    reads |= given & {'seed', 'rng', 'random_state'}
+    changed = {
+        root.id
+        for each in inside
+        if isinstance(each, (ast.Subscript, ast.Attribute))
+        and (isinstance(each.ctx, ast.Store) or isinstance(each, ast.Attribute))
+        for root in ast.walk(each.value)
+        if isinstance(root, ast.Name)
+    }
+    return reads, stored, changed - own - stored
+
+
+def draws(cells: list[dict], around: list[int]) -> bool:
+    """Whether a statement that asserts or prints in some cells, or one that made what is read
+    there, names something that draws."""
+    lines: list[tuple] = []  # statement, what it reads, binds, changes
+    todo: list[tuple[int, int]] = []
+    for index, cell in enumerate(cells[: max(around) + 1]):
+        if cell['cell_type'] != 'code':
+            continue
+        for node in ast.parse(re.sub(r'^\s*[%!].*', '', notebooks.source(cell), flags=re.M)).body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                continue
+            lines.append((node, *names_of(node)))
+            asserts = any(isinstance(each, ast.Assert) for each in ast.walk(node))
+            if index in around and (asserts or lines[-1][1] & {'print', 'display', '.testing'}):
+                todo.append((len(lines) - 1, len(lines)))
+    seen: set[tuple[int, int]] = set()
+    while todo:
+        at, when = pair = todo.pop()
+        if pair in seen:
+            continue
+        seen.add(pair)
+        node, reads = lines[at][:2]
+        if {name.lstrip('.') for name in reads} & (DRAWS | seeded()):
+            return True
+        # a function reads what there is when it is called
+        when = when if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else at
+        for name in reads:
+            for i in range(when - 1, -1, -1):
+                if name in lines[i][2] or name in lines[i][3]:
+                    todo.append((i, when))
+                if name in lines[i][2] and not isinstance(lines[i][0], (ast.If, ast.Try)):
+                    break
+    return False
+
+
 def proof(notebook: dict, index: int, sentence: str) -> str:
     "What proves a sentence of a cell: a claim, check or interval around it, a page, a source."
-    cells = notebook['cells']
+    cells, beside = notebook['cells'], []
     around = printed = ''
     for step in (-1, 1):
         at = index + step
         while 0 <= at < len(cells) and cells[at]['cell_type'] == 'code':
+            beside.append(at)
             around += notebooks.source(cells[at]) + '\n'
             printed += json.dumps(cells[at]['outputs'], ensure_ascii=False)
             at += step
@@ -254,7 +336,7 @@ def proof(notebook: dict, index: int, sentence: str) -> str:
     if '±' in printed:
         return 'interval'
     if re.search(r'^\s*(?:# check: \w|assert\b|np\.testing\.)', around, re.M):
-        return 'check'
+        return 'check' if draws(cells, beside) else 'exact'
     formula = '$$' in notebooks.source(cells[index]) and re.search(r'\$[^$]*[A-Za-z]', sentence)
     return (
         'derivation' if formula and not re.search(r'\d', re.sub(r'\$[^$]*\$', '', sentence)) else ''
@@ -323,7 +405,7 @@ def grown(now: dict, before: dict) -> list[str]:
 
 def show_counts(names) -> int:
     "Print the table, and the sentences of pages that were named."
-    kinds = ('claim', 'check', 'interval', 'source', 'page', 'derivation', '')
+    kinds = ('claim', 'check', 'exact', 'interval', 'source', 'page', 'derivation', '')
     total = dict.fromkeys((*kinds, 'claims'), 0)
     print(f'{"page":40}' + ''.join(f'{kind or "none":>11}' for kind in kinds) + f'{"claims":>8}')
     for page, notebook in read_all(names).items():

@@ -282,8 +282,9 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
     head = [f'{title}\n\n<div class="goal">\n\n{mend_links(goal[2:], folder, path)}\n\n</div>']
     if len(page.parts) > 1:
         head.append(f'<p class="pace">{pace(nb["cells"])}{launch(path, repository)}</p>')
-    if old := freshness.note('\n'.join(code)):
-        head.append(myst(old, page))
+    old = myst(freshness.note('\n'.join(code)) or '', page)
+    if old and len(page.parts) > 1:
+        head.append(old)
     made, seen, figures = [_markdown('\n\n'.join(head))], set(), 0
     for cell in nb['cells'][1:]:
         text = ''.join(cell['source'])
@@ -306,6 +307,8 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
             figures += 1
             caption(shown, figures, said)
         made.append(shown)
+    if old and len(page.parts) == 1:  # a newcomer to the front page reads what is new first
+        made.append(_markdown(old))
     language = dict(display_name='python3', language='python', name='python3')
     return dict(
         cells=made,
@@ -390,9 +393,11 @@ def is_figure(cell: dict) -> bool:
 
 
 def caption(cell: dict, number: int, said: dict):
-    "A line under the figure of a cell: its number and, from the words for it, the first sentence."
-    words = said.get('fig-cap') or re.split(r'(?<=[.;])\s', said.get('fig-alt', ''))[0]
-    line = f'<p class="caption"><b>Figure {number}.</b> {html.escape(words.rstrip(";"))}</p>'
+    """A line under the figure of a cell: its number and, from the words for it, the first sentence,
+    with what follows it where it says little."""
+    words = said.get('fig-cap') or re.match(r'.{60,}?[.;](?=\s|$)|.*', said.get('fig-alt', ''))[0]
+    words = html.escape(words if words.endswith(('.', '?')) else words.rstrip(';') + '.')
+    line = f'<p class="caption"><b>Figure {number}.</b> {words}</p>'
     cell['metadata'].get('mystnb', {}).pop('figure', None)
     last = max(n for n, out in enumerate(cell['outputs']) if is_figure(dict(outputs=[out])))
     shown = dict(output_type='display_data', data={'text/html': line}, metadata={})

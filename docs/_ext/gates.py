@@ -188,6 +188,7 @@ def with_drawings(text: str, drawn: dict, up: str) -> str:
         return f'<{m[1]} class="{m[2]}"{m[3]} data-tex="{tex}">{made}</{m[1]}>'
 
     text = FORMULA.sub(draw, text)
+    text = re.sub(r'(</mjx-container>)</span>([.,;:)]+)', r'\1\2</span>', text)  # begins no line
     if glyphs:
         paths = ''.join(drawn['glyphs'][name] for name in glyphs)
         head, body, rest = re.split(r'(<body[^>]*>)', text, maxsplit=1)
@@ -210,7 +211,7 @@ def lighten(out: Path):
         if '_static' not in page.parts:
             before = page.read_text(encoding='utf-8')
             text = IMG.sub(lambda m: lighter(m[0], page.parent, out), before)  # noqa: B023
-            text = spoken(text)
+            text = stacked(spoken(text))
             if text != before:
                 page.write_text(text, encoding='utf-8')
 
@@ -233,6 +234,42 @@ def spoken(text: str) -> str:
     for written, said in SPOKEN:
         text = re.sub(written, said, text)
     return text
+
+
+LONG = 40  # characters of a cell that has a line of its own on a phone
+
+
+def stacked(text: str) -> str:
+    "A page whose wide tables of words can stand on a phone as blocks: each cell knows its head."
+    return re.sub(r'<table\b[^>]*>.*?</table>', lambda m: _stacked(m[0]), text, flags=re.S)
+
+
+def _stacked(table: str) -> str:
+    def plain(cell: str) -> str:
+        cell = re.sub(r'<mjx-assistive-mml.*?</mjx-assistive-mml>|<svg.*?</svg>', 'xx', cell)
+        return ' '.join(html.unescape(re.sub('<[^>]*>', '', cell)).split())
+
+    head, mark, body = table.partition('</thead>')
+    names = [plain(one) for one in re.findall(r'<t[hd]\b[^>]*>(.*?)</t[hd]>', head, re.S)]
+    cells = [plain(one) for one in re.findall(r'<td\b[^>]*>(.*?)</td>', body, re.S)]
+    words = (len(one) for n, one in enumerate(cells) if n % max(len(names), 1))
+    if not mark or len(names) < 4 or max(words, default=0) < LONG:  # names and numbers fit
+        return table
+    if re.search(r'<th\b|colspan|data-head', body) or len(cells) % len(names):
+        return table
+
+    def named(row: str) -> str:
+        places = iter(names)
+
+        def cell(m) -> str:
+            size = len(plain(m[2]))
+            kind = ' data-long' * (size >= LONG) if size else ' data-empty'
+            return f'<td data-head="{html.escape(next(places))}"{kind}{m[1]}>{m[2]}</td>'
+
+        return re.sub(r'<td\b([^>]*)>(.*?)</td>', cell, row, flags=re.S)
+
+    body = re.sub(r'<tr\b.*?</tr>', lambda m: named(m[0]), body, flags=re.S)
+    return head.replace('<table', '<table data-stacked', 1) + mark + body
 
 
 def lighter(tag: str, folder: Path, out: Path) -> str:

@@ -6,6 +6,7 @@ itself.
 """
 
 import html
+import itertools
 import json
 import logging
 import os
@@ -154,15 +155,22 @@ def _first_picture(text: str) -> list[dict]:
 def _table(text: str) -> str:
     from bs4 import BeautifulSoup
 
-    rows = [
-        [cell.get_text(' ', strip=True) for cell in row.find_all(['th', 'td'])]
-        for row in BeautifulSoup(text, 'html.parser').find_all('tr')
-    ]
-    widths = [max(len(row[at]) for row in rows if at < len(row)) for at in range(len(rows[0]))]
+    placed: dict[
+        tuple[int, int], str
+    ] = {}  # a cell over several rows or columns: its other places are empty
+    for down, row in enumerate(BeautifulSoup(text, 'html.parser').find_all('tr')):
+        for cell in row.find_all(['th', 'td']):
+            at = next(at for at in range(10**6) if (down, at) not in placed)
+            spans = (range(int(cell.get(f'{one}span', 1))) for one in ('row', 'col'))
+            placed |= {(down + y, at + x): '' for y, x in itertools.product(*spans)}
+            placed[down, at] = cell.get_text(' ', strip=True)
+    across, last = max(at for _, at in placed) + 1, max(down for down, _ in placed)
+    rows = [[placed.get((down, at), '') for at in range(across)] for down in range(last + 1)]
+    widths = [max(len(row[at]) for row in rows) for at in range(across)]
     return '\n'.join(
         '  '.join(
             f'{cell:{"<" if not at else ">"}{width}}'
-            for at, (cell, width) in enumerate(zip(row, widths, strict=False))
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     )
@@ -171,6 +179,8 @@ def _table(text: str) -> str:
 # ---------------------------------------------------------------- Sphinx
 
 _TAG = re.compile(r'\\tag\*?\{([^}]*)\}')
+# A function of what stands in no brackets: readers of EPUBs print "loga"
+_APPLIED = re.compile('(<mo>\u2061</mo>)(?!(?:<mrow>)*<mo[^>]*>[([{|‖])')
 
 
 def with_mathml(text: str, drawn: dict) -> str:
@@ -186,6 +196,7 @@ def with_mathml(text: str, drawn: dict) -> str:
         math = re.sub(
             '^<math', '<math xmlns="http://www.w3.org/1998/Math/MathML"', found[0], count=1
         )
+        math = _APPLIED.sub(r'\1<mspace width="0.17em"/>', math)
         number = f'<span class="eqno" style="float: right">({tag[1]})</span>' if tag else ''
         return f'<{m[1]} class="{m[2]}">{number}{math}</{m[1]}>'
 

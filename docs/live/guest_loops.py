@@ -105,17 +105,12 @@ def _scaled_step(params, squares, grad, rate, stabilizer):
     params[on] -= rate * grad[on] / np.sqrt(stabilizer + squares[on])
 
 
-def _keep_best(scores, ids, best, order, shifts):
-    n = scores.shape[1]
-    k = min(ids.shape[1], n)
+def _keep_best(scores, ids, best):
+    k = min(ids.shape[1], scores.shape[1])
     ids[:], best[:] = -1, -np.inf
-    if not n:
-        return
-    columns = order[(np.asarray(shifts)[: len(scores), None] + np.arange(n)) % n]
-    worth = np.take_along_axis(np.where(np.isnan(scores), -np.inf, scores), columns, axis=1)
-    places = np.argsort(-worth, axis=1, kind='stable')[:, :k]
-    ids[:, :k] = np.take_along_axis(columns, places, axis=1)
-    best[:, :k] = np.take_along_axis(worth, places, axis=1)
+    worth = np.where(np.isnan(scores), -np.inf, scores)
+    ids[:, :k] = np.argsort(-worth, axis=1, kind='stable')[:, :k]
+    best[:, :k] = np.take_along_axis(worth, ids[:, :k], axis=1)
     ids[best == -np.inf] = -1
 
 

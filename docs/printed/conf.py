@@ -28,6 +28,7 @@ pygments_style = 'a11y-high-contrast-light'
 numfig, today = False, f'Version {version}'
 
 epub_title, epub_show_urls = title, 'no'
+html_static_path, epub_css_files = ['static'], ['print.css']
 epub_tocdepth, epub_use_index = 2, False
 epub_identifier = epub_uid = 'extreme-opt'
 epub_description = 'Four methods for problems whose naive cost is out of reach, derived and run.'
@@ -41,7 +42,7 @@ latex_elements = dict(
     pointsize='10pt',
     babel='',
     extraclassoptions='openany,oneside',
-    fontpkg=r'\setmonofont{DejaVu Sans Mono}[Scale=0.8]',
+    fontpkg=r'\setmonofont{DejaVu Sans Mono}[Scale=0.73]',
     sphinxsetup='verbatimwrapslines=true, verbatimforcewraps=true, TitleColor={rgb}{0,0,0}',
     preamble=r'\usepackage{amsmath,amssymb}\setcounter{tocdepth}{1}',
 )

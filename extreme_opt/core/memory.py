@@ -27,7 +27,8 @@ def free_memory() -> int | None:
             ]
     except OSError:
         try:
-            found.append(os.sysconf('SC_AVPHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))
+            pages = os.sysconf('SC_AVPHYS_PAGES')
+            found += [pages * os.sysconf('SC_PAGE_SIZE')] * (pages >= 0)  # else: does not tell
         except (AttributeError, ValueError, OSError):
             pass
     for limit, used in (

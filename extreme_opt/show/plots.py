@@ -64,7 +64,6 @@ _STYLES = {  # name: color, line, marker
     'SOE': ('purple', '-.', 'd'),
     'Majorizer': ('blue', '-', 'p'),
     'StochasticMajorizer': ('vermillion', '--', 'p'),
-    'RankOneMajorizer': ('green', '-', 'X'),
     'IncrementalMajorizer': ('orange', '-', '<'),
     'baseline': ('gray', '--', 'x'),
 }
@@ -80,7 +79,6 @@ _ALIASES = dict(
     pair='PairSGD',
     bm='Majorizer',
     sbm='StochasticMajorizer',
-    rankone='RankOneMajorizer',
     incremental='IncrementalMajorizer',
     fixed='FixedStep',
     gnmds='Hinge',
@@ -385,6 +383,7 @@ def style() -> None:
             'axes.spines.top': False,
             'axes.spines.right': False,
             'axes.axisbelow': True,
+            'axes.formatter.min_exponent': 4,  # 60 and 0.01, not 6 x 10^1 and 10^-2
             'svg.hashsalt': 'extreme_opt',  # the same drawing, the same file
         }
     )

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 import numpy as np
 import scipy.sparse
-from ..core.estimator import check_finite
+from ..core.estimator import check_finite, largest_size
 from ..core.streams import stream
 from ..core.validation import check_size, seed_from
 from .all_pairs import dense_scores
@@ -304,8 +304,10 @@ def spreads(sources, observed, features):
     rows = warm[:: -(-len(warm) // 200)]
     found: dict = {'warm': {}, 'cold': {}}
     for name, source in sources.items():
-        found['warm'][name] = float(source.scores(rows).std()) or 1.0
-        found['cold'][name] = float(source.scores(rows, features[0]).std()) or 1.0
+        for kind, new in (('warm', None), ('cold', features[0])):
+            scores = source.scores(rows, new)
+            spread = float(scores.std())  # that of equal scores is rounding
+            found[kind][name] = spread if spread > 1e-6 * largest_size(scores) else 1.0
     return found
 
 

@@ -99,7 +99,9 @@ def _keyed(features, side, column, fitted):
         return ids, *read_features(features, side, None, fitted)
     raise ValueError(
         f'the pairs have ids, so {name} needs them, too; give (ids, rows), or a table with a '
-        'column of ids' + (f' called {column!r}' if column is not None else '')
+        'column of ids'
+        + (f' called {column!r}' if column is not None else '')
+        + ('; to_frame() makes a table of one column' if hasattr(features, 'to_frame') else '')
     )
 
 
@@ -119,7 +121,7 @@ def aligned_features(features, side, ids, column, fitted=None):
     place[codes] = np.arange(len(codes))
     again = np.flatnonzero(place[codes] != np.arange(len(codes)))
     if len(again):
-        raise ValueError(f'{side}_features has id {own[again[0]]!r} twice; keep one row of it')
+        raise ValueError(f'{side}_features has id {own.tolist()[again[0]]!r} twice; keep one row of it')
     missing = np.flatnonzero(place < 0)
     if len(missing):
         raise ValueError(

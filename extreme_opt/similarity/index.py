@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 import numpy as np
 import scipy.sparse
+from ..core.validation import COUNT
 
 # %% ../../nbs/engine/similarity/78_index.ipynb #8ad23c59
 @dataclass(frozen=True, eq=False)
@@ -107,8 +108,7 @@ def ann_top_k(
     scores : ndarray of shape (m, k)
         Padded with -inf.
     """
-    if k < 1:
-        raise ValueError(f'k={k} is not a number from 1 up')
+    COUNT.check('k', k)
     ids = np.full((len(queries), k), -1)
     best = np.full((len(queries), k), -np.inf)
     n = len(index.embeddings)

@@ -941,6 +941,11 @@ class SimilarityModel(ListEstimator):
         a weight. How it ended is said once for all of them; what is wrong with the data was said
         before."""
         twin, matrix = self._copy(found, train)
+        if any(rows is not None for rows in features):  # a search is for ids
+            names = 'ridge', 'unobserved_weight'
+            twin.set_params(**{
+                name: 'auto' for name in names if isinstance(getattr(self, name), str)
+            })  # fmt: skip
         if prior_weight is not None:
             twin.set_params(prior='cosine', prior_weight=prior_weight, **PRIOR_FIT)
         with warnings.catch_warnings(record=True) as caught:
@@ -1101,7 +1106,10 @@ class SimilarityModel(ListEstimator):
         if features is not None and mixture is not None and not mixture.explains(0):
             mixture = None
         rows: Any = None
-        if features is None and history is None:
+        if features is not None:
+            names = self._feature_names[0]
+            warn_empty_rows(read_features(features, 'left', held.reader.column(0), names)[0], 'left')
+        elif history is None:
             rows = ... if ids is None else held.reader.rows_of(ids, 0)
         left: Any
         if mixture is None:

@@ -182,6 +182,9 @@ class ItemModel(ListEstimator):
             out[at] = score(part)[np.searchsorted(part, i[at]), j[at]]
         return check_scores(out)
 
+    def _counted(self) -> Any:
+        return self._taken
+
     def _check_loaded(self) -> None:
         super()._check_loaded()
         if not hasattr(self, 'observed_'):
@@ -291,9 +294,9 @@ class RP3beta(ItemModel):
     n_neighbors : int, default=100
         Largest entries that are kept of each right entity.
     alpha : float, default=1.0
-        Power > 0 of the probabilities of a step.
+        Power > 0 of the probabilities of a step, at most 10.
     beta : float, default=0.5
-        Power >= 0 of the number of pairs that a score is divided by.
+        Power >= 0 of the number of pairs that a score is divided by, at most 10.
 
     Attributes
     ----------
@@ -315,7 +318,7 @@ class RP3beta(ItemModel):
     """
 
     _settings = dict(
-        ItemModel._settings, alpha=number_in(0, np.inf, 'neither'), beta=number_in()
+        ItemModel._settings, alpha=number_in(0, 10, 'right'), beta=number_in(0, 10, 'both')
     )
 
     def __init__(
@@ -410,7 +413,7 @@ class EASE(ItemModel):
     """
 
     _settings = dict(
-        ItemModel._settings, ridge=number_in(0, np.inf, 'neither', words=('auto',))
+        ItemModel._settings, ridge=number_in(0, 1e30, 'right', words=('auto',))
     )
 
     def __init__(

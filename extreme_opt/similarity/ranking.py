@@ -15,19 +15,16 @@ from ..core.compiled import njit
 from ..core.linalg import check_sparse
 from ..core.memory import check_memory
 from ..core.streams import stream
+from ..core.validation import COUNT
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #0cd84e9c
 @njit(cache=True)
-def _keep_best(scores, ids, best, order, shifts):
-    """Fill each row of `ids` and `best` with the best scores of the row. Of equal scores the one
-    comes first that `order`, begun at the shift of the row, names first."""
-    k, n = ids.shape[1], scores.shape[1]
+def _keep_best(scores, ids, best):
+    "Fill each row of `ids` and `best` with the best scores of the row, equal ones as they stand."
+    k = ids.shape[1]
     for i in range(len(scores)):
         ids[i, :], best[i, :] = -1, -np.inf
-        at = shifts[i]
-        for _ in range(n):
-            j = order[at]
-            at = at + 1 if at + 1 < n else 0
+        for j in range(scores.shape[1]):
             score = scores[i, j]
             if not score > best[i, k - 1]:
                 continue
@@ -103,56 +100,82 @@ def top_k(
     >>> ids.tolist()
     [[1, 2]]
     """
-    if k < 1:
-        raise ValueError(f'k={k} is not a number from 1 up')
-    return _top_k(score, rows, n_right, k, check_sparse(seen, 'seen'))
-
-
-def _top_k(score, rows, n_right, k, seen, order=None, shifts=None):  # of what was checked
-    order = np.arange(n_right) if order is None else order
-    shifts = np.zeros(len(rows), np.int64) if shifts is None else shifts
+    COUNT.check('k', k)
+    seen = check_sparse(seen, 'seen')
     ids = np.empty((len(rows), k), np.int64)
     best = np.empty((len(rows), k))
     start = 0
     for part in score_chunks(rows, n_right):
-        stop = start + len(part)
-        at = slice(start, stop)
-        _keep_best(_masked(score(part), seen, part), ids[at], best[at], order, shifts[at])
-        start = stop
+        at = slice(start, start + len(part))
+        _keep_best(_masked(score(part), seen, part), ids[at], best[at])
+        start += len(part)
     return ids, best
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #96af3280
-def _precision(hits, n_relevant):
-    return hits.mean(1)
+def _certain(hits):  # the three rows below, where no scores are equal
+    counts = np.cumsum(hits, axis=1)
+    return np.stack([hits, hits & (counts == 1), hits * counts]).astype(np.float64)
 
 
-def _recall(hits, n_relevant):
-    return hits.sum(1) / n_relevant
+def _places(scores, test, k):
+    """The chance of a hit at each of the first k places, that of the first hit, and the mean of a
+    hit times the hits up to it, over all orders of equal scores: shape (3, n, k)."""
+    ids, best = np.empty((len(scores), k), np.int64), np.empty((len(scores), k))
+    _keep_best(scores, ids, best)
+    rows = np.repeat(np.arange(len(scores)), np.diff(test.indptr))
+    found = scores[rows, test.indices]
+    listed = (found >= best[rows, -1]) & (found > -np.inf)
+    rows, found = rows[listed], found[listed]
+    n_hits = np.zeros(best.shape)  # of a group, at its first place
+    np.add.at(n_hits, (rows, (best[rows] > found[:, None]).sum(1)), 1)
+    at, begins = np.arange(k), np.ones(best.shape, bool)
+    begins[:, 1:] = best[:, 1:] != best[:, :-1]
+    start = np.maximum.accumulate(np.where(begins, at, 0), axis=1)
+    ends = np.where(np.roll(begins, -1, axis=1), at + 1, k)
+    size = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1] - start
+    last = start == start[:, -1:]
+    size = np.where(last, (scores == best[:, -1:]).sum(1)[:, None], size)
+    hits, above = np.take_along_axis(n_hits, start, axis=1), at - start
+    chance = hits / np.maximum(size, 1)
+    before = np.cumsum(n_hits, axis=1) - hits
+    together = chance * (before + 1 + above * (hits - 1) / np.maximum(size - 1, 1))
+    left = np.maximum(size - above, 1)
+    none = np.cumprod(np.maximum(left - hits, 0) / left, axis=1)
+    none = np.concatenate([np.ones((len(none), 1)), none[:, :-1]], axis=1)
+    return np.stack([chance, none * hits / left, together])
 
 
-def _running(hits):
-    return np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)  # precision at each rank
+def _ranks(places):
+    return np.arange(1, places.shape[2] + 1)
 
 
-def _mean_precision(hits, n_relevant):
-    return _running(hits).mean(1)
+def _precision(places, n_relevant):
+    return places[0].mean(1)
 
 
-def _map(hits, n_relevant):
-    return (_running(hits) * hits).sum(1) / np.minimum(hits.shape[1], n_relevant)
+def _recall(places, n_relevant):
+    return places[0].sum(1) / n_relevant
 
 
-def _ndcg(hits, n_relevant):
-    gains = 1 / np.log2(np.arange(2, hits.shape[1] + 2))
-    return hits @ gains / np.cumsum(gains)[np.minimum(hits.shape[1], n_relevant) - 1]
+def _mean_precision(places, n_relevant):
+    return (np.cumsum(places[0], axis=1) / _ranks(places)).mean(1)
 
 
-def _hit_rate(hits, n_relevant):
-    return hits.any(1).astype(np.float64)
+def _map(places, n_relevant):
+    return (places[2] / _ranks(places)).sum(1) / np.minimum(places.shape[2], n_relevant)
 
 
-def _mrr(hits, n_relevant):
-    return hits.any(1) / (hits.argmax(1) + 1.0)  # one over the rank of the first hit
+def _ndcg(places, n_relevant):
+    gains = 1 / np.log2(_ranks(places) + 1)
+    return places[0] @ gains / np.cumsum(gains)[np.minimum(len(gains), n_relevant) - 1]
+
+
+def _hit_rate(places, n_relevant):
+    return places[1].sum(1)
+
+
+def _mrr(places, n_relevant):
+    return (places[1] / _ranks(places)).sum(1)  # one over the rank of the first hit
 
 
 MEASURES = {
@@ -177,7 +200,7 @@ def measure_of(name: str) -> tuple[Callable, int]:
     Returns
     -------
     tuple[Callable, int]
-        Function of hits (n, k) and n_relevant (n,), giving (n,); k.
+        Function of what `_places` returns and n_relevant (n,), giving (n,); k.
     """
     kind, _, k = str(name).partition('@')
     if kind in MEASURES and k.isdigit() and int(k) > 0:
@@ -205,10 +228,8 @@ def max_score(name: str, n_relevant: np.ndarray) -> float:
     """
     if name == 'auc':
         return 1.0
-    measure, k = measure_of(name)
-    return float(
-        measure(np.arange(k) < np.asarray(n_relevant)[:, None], np.asarray(n_relevant)).mean()
-    )
+    (measure, k), n_relevant = measure_of(name), np.asarray(n_relevant)
+    return float(measure(_certain(np.arange(k) < n_relevant[:, None]), n_relevant).mean())
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #6b583b59
 def _auc(
@@ -255,12 +276,6 @@ def _outside(test, seen):  # the part of a pattern that another does not have
     left.sort_indices()
     return left
 
-
-def _hits(ids, rows, test):  # (n, k) bool: whether each entry of each list is held out
-    width = test.shape[1] + 1
-    keys = np.repeat(np.arange(test.shape[0]), np.diff(test.indptr)) * width + test.indices
-    return np.isin(rows[:, None] * width + ids, keys) & (ids >= 0)
-
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #c7a3449b
 DEFAULT_MEASURES = ('mean_precision@5', 'precision@5', 'recall@20', 'map@20', 'ndcg@20', 'auc')
 
@@ -270,11 +285,10 @@ def rank_measures(
     test: scipy.sparse.csr_array,
     seen: Any = None,
     measures: Sequence[str] = DEFAULT_MEASURES,
-    seed: int = 0,
 ) -> dict[str, float]:
     """Measure the rankings of all left entities that have held-out partners.
 
-    Equal scores are ranked in random order, so that no measure depends on how ids are numbered.
+    A measure is its mean over all orders of equal scores, so none depends on how ids are numbered.
 
     Parameters
     ----------
@@ -286,8 +300,6 @@ def rank_measures(
         Pairs taken out before ranking.
     measures : str or sequence of str, default=DEFAULT_MEASURES
         Names as `measure_of` reads them, or "auc".
-    seed : int, default=0
-        Of the order of equal scores.
 
     Returns
     -------
@@ -295,7 +307,7 @@ def rank_measures(
         The mean of each measure over left entities with held-out pairs, and their number,
         "n_entities".
     """
-    rows, _, found = measures_by_row(score, test, seen, measures, seed)
+    rows, _, found = measures_by_row(score, test, seen, measures)
     means = {
         name: np.nan if np.isnan(values).all() else float(np.nanmean(values))
         for name, values in found.items()
@@ -304,7 +316,7 @@ def rank_measures(
 
 
 def measures_by_row(
-    score: Scorer, test: Any, seen: Any, measures: Sequence[str], seed: int = 0
+    score: Scorer, test: Any, seen: Any, measures: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Measure the list of each left entity that has held-out pairs.
 
@@ -315,8 +327,6 @@ def measures_by_row(
     test, seen : csr_array of shape (n_left, n_right)
         Held-out pairs; pairs that leave the lists, or None.
     measures : str or sequence of str
-        As for `rank_measures`.
-    seed : int, default=0
         As for `rank_measures`.
 
     Returns
@@ -334,27 +344,25 @@ def measures_by_row(
         raise ValueError('test holds no pair outside the seen ones; hold some pairs out')
     wanted = {name: measure_of(name) for name in measures if name != 'auc'}
     longest = max((k for _, k in wanted.values()), default=0)
-    found = {}
-    if longest:
-        n, rng = test.shape[1], stream(seed, 'ties')
-        order, shifts = rng.permutation(n), rng.integers(n, size=test.shape[0])[rows]
-        hits = _hits(_top_k(score, rows, n, longest, seen, order, shifts)[0], rows, test)
-        found = {
-            name: measure(hits[:, :k], n_relevant[rows]) for name, (measure, k) in wanted.items()
-        }
-    if 'auc' in measures:
-        found['auc'] = _areas(score, rows, test, seen)
-    return rows, n_relevant[rows], {name: found[name] for name in measures}
+    values: dict = {name: [] for name in measures}
+    for part in score_chunks(rows, max(test.shape[1], 8 * longest)):
+        scores, relevant = _masked(score(part), seen, part), test[part]
+        places: Any = _places(scores, relevant, longest) if longest else None
+        for name in values:
+            if name == 'auc':
+                values[name].append(_areas(scores, relevant))
+            else:
+                measure, k = wanted[name]
+                values[name].append(measure(places[:, :, :k], n_relevant[part]))
+    return rows, n_relevant[rows], {name: np.concatenate(each) for name, each in values.items()}
 
 
-def _areas(score, rows, test, seen):
+def _areas(scores, test):
     "The AUC of each row."
     areas = []
-    for part in score_chunks(rows, test.shape[1]):
-        relevant = test[part].toarray() > 0
-        for scores, wanted in zip(_masked(score(part), seen, part), relevant):
-            kept = scores > -np.inf
-            areas.append(_auc(scores[kept], wanted[kept]))
+    for row, wanted in zip(scores, test.toarray() > 0):
+        kept = row > -np.inf
+        areas.append(_auc(row[kept], wanted[kept]))
     return np.array(areas)
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #91a903ee

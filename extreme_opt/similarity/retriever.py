@@ -280,6 +280,12 @@ def check_some(found: Interactions, shape: Sequence[int]) -> None:
             'no pair has a label above 0, so nothing says what to list; likes are 1 and dislikes '
             '0 or -1'
         )
+    largest = 1.0 if found.weights is None else float(found.weights.max())
+    if not 1e-15 <= largest <= 1e15:
+        raise ValueError(
+            f'the largest weight of a pair is {largest:g}, but from 1e-15 to 1e+15 can be computed '
+            'with; scale the weights, 1 is usual'
+        )
 
 
 def reader_of(
@@ -472,16 +478,19 @@ class Retriever:
     embeddings: Any = None
     index: Any = None
 
-    def warn_unseen(self, rows: Any, side: int = 0) -> None:
-        "Say once that entities without a pair have lists without a meaning."
+    def warn_unseen(self, rows: Any, side: int = 0, counted: Any = None) -> None:
+        """Say once that entities without a pair have lists without a meaning; `counted` are the
+        pairs that lists rest on, where these are not all."""
         places = np.arange(self.reader.shape[side]) if rows is ... else rows
-        counts = np.bincount(self.observed.nonzero()[side], minlength=self.reader.shape[side])
+        pairs = self.observed if counted is None else counted
+        counts = np.bincount(pairs.nonzero()[side], minlength=self.reader.shape[side])
         unseen = places[counts[places] == 0]
         if len(unseen):
             remedy = '' if side else '; recommend(history=...) takes what is known now'
             warn_caller(
-                f'{len(unseen)} {SIDES[side]} ids had no pair in the fit (first: '
-                f'{self.reader.ids[side].tolist()[unseen[0]]!r}), so their lists say nothing about '
+                f'{len(unseen)} {SIDES[side]} ids had no pair '
+                + ('' if pairs.nnz == self.observed.nnz else 'with a label above 0 ')
+                + f'in the fit (first: {self.reader.ids[side].tolist()[unseen[0]]!r}), so their lists say nothing about '
                 f'them{remedy}',
                 UserWarning,
             )
@@ -700,6 +709,9 @@ class ListEstimator(Estimator):
         "Whether features say something of entities without a pair."
         return False
 
+    def _counted(self) -> Any:
+        "The pairs that lists rest on, where these are not all."
+
     def _fitted(self) -> None:
         from sklearn.utils.validation import check_is_fitted
 
@@ -788,7 +800,7 @@ class ListEstimator(Estimator):
         self._fitted()
         query = self._query(ids, features, history)
         if query.rows is not None and not self._explains(0):
-            self._retriever.warn_unseen(query.rows)
+            self._retriever.warn_unseen(query.rows, counted=self._counted())
         found, scores = self._retriever.lists(
             query,
             k,
@@ -825,7 +837,8 @@ class ListEstimator(Estimator):
             Names like "recall@20" and "mean_precision@5", or "auc". "coverage@20" is the share of
             right entities that stand in some list, "novelty@20" the mean of the bits
             -log2((n_j + 1) / (n_left + 1)) for an entity of n_j pairs, "diversity@20" the mean of
-            one minus the cosine, by pairs, of two entities of a list.
+            one minus the cosine, by pairs, of two entities of a list. These three judge the lists
+            of `recommend`; all others are means over all orders of equal scores.
         exclude_seen : bool, default=True
             Whether pairs of `fit` are taken out before ranking.
         exclude_self : bool, default=None

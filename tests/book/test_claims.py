@@ -102,7 +102,7 @@ def test_sentences_that_compare_are_listed_with_their_proof():
     assert [one.text for one in found] == ['It is faster.', 'About twice.']
     assert [one.proof for one in found] == ['', '']
     claim = '# claim: a\ndef claim_a(seed): return True'
-    proofs = {claim: 'claim', 'assert 1': 'check', '# check: b': 'check', '1': ''}
+    proofs = {claim: 'claim', 'assert 1': 'exact', '# check: b\nassert 1': 'exact', '1': ''}
     for cell, proof in proofs.items():
         notebook = page(cell)
         for cells in (
@@ -120,6 +120,29 @@ def test_sentences_that_compare_are_listed_with_their_proof():
     ]:
         (one,) = claims.comparisons(dict(cells=[prose(sentence)]))
         assert one.proof == proof, sentence
+
+
+DRAWN = {
+    'rng = np.random.default_rng(0)\nassert rng.normal() < 9': True,
+    'x = stream(0, "a").normal()': True,  # an earlier cell
+    'fit = SoftmaxClassifier().fit(X, y)\nassert fit.score(X, y) > 0': True,  # has a seed
+    'def f():\n    return rng.normal()\n\n\nrng = g()\nprint(f())\nassert 1': True,
+    'found = {}\nfor k in (1, 2):\n    found[k] = KMeans(k)\nassert found[1]': True,
+    'values = []\nvalues.append(rng.normal())\nassert values': True,
+    'x = rng.normal()\nx = 2\nassert x': False,  # bound again
+    'for x in rows:\n    print(x)\nassert [x for x in rows]': False,
+    'names = dict(SGD="sampled")\nassert "SGD" in names': False,
+    'y = rng.normal()\nassert 1 + 1 == 2': False,  # no statement reads it
+}
+
+
+@pytest.mark.parametrize('code', DRAWN)
+def test_checks_without_a_draw_are_exact(code):
+    cells = [*page(code)['cells'], prose('It is faster.')]
+    if 'stream' in code:
+        cells = [*page(code)['cells'], prose('Words.'), *page('assert x < 9')['cells'], cells[-1]]
+    (one,) = claims.comparisons(dict(cells=cells))
+    assert one.proof == ('check' if DRAWN[code] else 'exact')
 
 
 def test_counts_of_comparisons_only_fall(tmp_path, monkeypatch):

@@ -115,6 +115,20 @@ def test_a_table_becomes_text():
     rows = '<tr><th></th><th>rank</th></tr><tr><th>first</th><td>10</td></tr>'
     out = printed.still(dict(data={'text/html': f'<table>{rows}</table>'}), '')
     assert out[0]['data']['text/plain'] == '       rank\nfirst    10'
+    rows = (
+        '<tr><th></th><th></th><th>hits</th></tr><tr><th rowspan="2">a</th><th>2</th><td>10</td>'
+        '</tr><tr><th>6</th><td>11</td></tr><tr><th colspan="2">b</th><td>12</td></tr>'
+    )
+    out = printed.still(dict(data={'text/html': f'<table>{rows}</table>'}), '')
+    assert out[0]['data']['text/plain'] == '      hits\na  2    10\n   6    11\nb       12'
+
+
+def test_a_function_stands_apart_from_what_it_is_of():
+    made = '<math><mi>log</mi><mo>\u2061</mo>{}</math>'
+    for of, apart in (('<mi>a</mi>', 1), ('<mrow><mo minsize="2em">(</mo></mrow>', 0)):
+        drawn = {'inline x': {'html': made.format(of)}}
+        text = printed.with_mathml(r'<span class="math">\(x\)</span>', drawn)
+        assert text.count('<mspace') == apart, text
 
 
 @pytest.mark.slow

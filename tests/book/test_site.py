@@ -262,7 +262,7 @@ def test_each_definition_stands_once_and_folds(site, path):
 def test_figures_of_lessons_have_numbers_and_captions(site, path):
     "Each cell with a figure, still or under sliders, has the next number and a sentence."
     page = (site / page_of(path)).read_text()
-    numbers = re.findall(r'<p class="caption"><b>Figure (\d+)\.</b> [^<]{10,}</p>', page)
+    numbers = re.findall(r'<p class="caption"><b>Figure (\d+)\.</b> [^<]{30,}[.?]</p>', page)
     cells = json.loads((ROOT / 'nbs' / path).read_text())['cells']
     drawn = [
         cell
@@ -356,6 +356,45 @@ def test_tables_folds_and_signatures_say_what_they_are():
     assert '<summary aria-label="Show or hide the pages below"><span' in made
     assert '<div class="sig-lines"><div><em class="sig-param">x</em>,</div>\n</div>' in made
     assert made.endswith('<dl>\n<dt>a</dt><dd>b</dd>\n</dl>')
+
+
+def test_a_wide_table_of_words_can_stand_as_blocks():
+    "Each cell of a table of four columns or more knows its head; numbers and narrow tables stay."
+    head = '<table class="t"><thead><tr>' + '<th><p>{}</p></th>' * 4 + '</tr></thead><tbody>'
+    row = '<tr><td>1</td><td class="c"><p></p></td><td>{}</td><td>2</td></tr></tbody></table>'
+    text = head.format('a', 'b', '<b>c</b> &amp; d', 'e') + row
+    made = gates.stacked(text.format('word ' * 9))
+    assert made.startswith('<table data-stacked class="t">') and '<th><p>a</p></th>' in made
+    assert '<td data-head="a">1</td><td data-head="b" data-empty class="c"><p></p></td>' in made
+    assert f'<td data-head="c &amp; d" data-long>{"word " * 9}</td>' in made
+    assert gates.stacked(made) == made
+    for other in (text.format('3'), text.format('word ' * 9).replace('<td>2</td>', '')):
+        assert gates.stacked(other) == other
+
+
+def test_a_caption_says_more_than_that_there_are_two_panels():
+    def caption(**said):
+        cell = dict(metadata={}, outputs=[dict(data={'image/png': ''})])
+        pages.caption(cell, 3, said)
+        return cell['outputs'][1]['data']['text/html'].removeprefix(
+            '<p class="caption"><b>Figure 3.</b> '
+        )
+
+    alt = 'Two panels. Left, the loss falls at every step; right, it rises after a while. More.'
+    assert caption(**{'fig-alt': alt}) == (
+        'Two panels. Left, the loss falls at every step; right, it rises after a while.</p>'
+    )
+    assert caption(**{'fig-alt': f'{alt[12:45]} to zero, and it stays there; more.'}).endswith(
+        'it stays there.</p>'
+    )
+    assert caption(**{'fig-alt': alt, 'fig-cap': 'Is it so?'}) == 'Is it so?</p>'
+
+
+def test_a_comma_after_a_formula_begins_no_line():
+    drawn = {'inline x': {'html': '<mjx-container>x</mjx-container>'}, 'glyphs': {}}
+    text = r'<body>if <span class="math">\(x\)</span>, then <span class="math">\(x\)</span> b'
+    made = gates.with_drawings(text, drawn, '')
+    assert '</mjx-container>,</span> then' in made and made.endswith('</mjx-container></span> b')
 
 
 def test_a_style_sheet_keeps_the_rules_of_classes_that_are_there():

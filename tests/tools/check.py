@@ -5,19 +5,20 @@
 Where code has changed, the package is written and its types are checked; then notebooks are
 cleaned, pages that the change concerns run, the site is built and tests run. A folder of tests
 belongs to each room. A change in a package runs its tests and those of the whole package; a change
-in `core` those of the library. `make test` runs everything.
+in `core` also those of the packages that import the module. `make test` runs everything.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = 'tests/library'
+PACKAGE, LIBRARY = ROOT / 'extreme_opt', 'tests/library'
 EVERY_PACKAGE = [f'{LIBRARY}/package/test_{name}.py' for name in ('floors', 'public_names')]
 ROOMS = {  # a room: the tests that look at it
     'assignments': ['assignments/tests'],
@@ -43,6 +44,19 @@ def changed_files(base: str) -> list[str]:
     return sorted(set(found))
 
 
+def users_of(module: str) -> set[str]:
+    "Packages that import a module of `core`, or one of `core` that leads to it."
+    texts = {path: path.read_text(encoding='utf-8') for path in PACKAGE.glob('*/**/*.py')}
+    known: set[str] = set()
+    more = {module}
+    while more:
+        known |= more
+        asks = re.compile(rf'^\s*from \.+(core\.)?({"|".join(known)}) import', re.M)
+        found = {path for path, text in texts.items() if asks.search(text)}
+        more = {p.stem for p in found if p.parent.name == 'core' and p.stem[0] != '_'} - known
+    return {path.relative_to(PACKAGE).parts[0] for path in found} | {'core'}
+
+
 def tests_of(path: str) -> list[str]:
     "Files and folders of tests that a changed file asks for."
     parts = Path(path).parts
@@ -50,10 +64,9 @@ def tests_of(path: str) -> list[str]:
         return [path] if Path(path).name.startswith('test_') and path.endswith('.py') else []
     if parts[0] == 'extreme_opt':
         package = parts[1] if len(parts) > 2 else 'package'
-        if package == 'core':
-            return [LIBRARY]
-        own = f'{LIBRARY}/{package}'
-        return [*([own] if (ROOT / own).is_dir() else []), *EVERY_PACKAGE]
+        asked = users_of(Path(path).stem) if package == 'core' else {package}
+        own = [f'{LIBRARY}/{one}' for one in asked if (ROOT / LIBRARY / one).is_dir()]
+        return [*own, *EVERY_PACKAGE]
     if parts[0] in TOOLS:
         return ['tests/tools']
     rooms = [room for room in ROOMS if path == room or path.startswith(f'{room}/')]

@@ -197,13 +197,6 @@ def test_long_scripts_end_with_their_minutes(small, monkeypatch, capsys):
     )
 
 
-def test_rows_with_wrong_columns_are_refused(bench, tmp_path):
-    run, _ = bench
-    with pytest.raises(ValueError, match='a row lacks'):
-        run.write([dict(method='x')], tmp_path / 'x.csv')
-    assert not list(tmp_path.iterdir())
-
-
 def test_every_script_asks_for_rivals_only_where_it_names_them(bench, monkeypatch):
     run, machine = bench
     asked = []

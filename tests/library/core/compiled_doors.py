@@ -261,8 +261,8 @@ def _support():
 
 def doors():
     "Door -> (call, good arguments) pairs."
-    from extreme_opt import bound, ordinal, similarity, softmax
-    from extreme_opt.bound import class_space, rank_one, structured
+    from extreme_opt import ordinal, similarity, softmax
+    from extreme_opt.bound import class_space, structured
     from extreme_opt.bound.quadratic_bound import bound_rows
     from extreme_opt.core import linalg
     from extreme_opt.ordinal.comparisons import triplet_error
@@ -358,22 +358,6 @@ def doors():
         ),
         'bound.quadratic_bound bound_rows': [
             (bound_rows, dict(features=_rows(4, 3), scores=scores[0]))
-        ],
-        'bound.rank_one rank_one_step': [
-            (
-                rank_one.rank_one_step,
-                dict(
-                    tables=[_rows(4, 3)] * 2, labels=np.array([0, 1]), params=np.zeros(3), ridge=0.1
-                ),
-            )
-        ],
-        'bound.rank_one sherman_morrison_solve': [
-            (
-                lambda params, batch: rank_one.sherman_morrison_solve(
-                    bound.LogLinear(_rows(), labels, ridge=0.1), params, batch
-                ),
-                dict(params=zero, batch=np.array([0, 3])),
-            )
         ],
         'bound.structured forward_backward': [
             (structured.forward_backward, dict(scores=scores, transitions=np.eye(4), starts=starts))

@@ -18,7 +18,7 @@ from extreme_opt.core import (
     iterate,
     minimize,
 )
-from extreme_opt.core.descent import lbfgs_direction, loss_and_grad
+from extreme_opt.core.descent import lbfgs_direction
 from extreme_opt.core.streams import stream
 
 
@@ -350,9 +350,3 @@ def test_settings_are_checked(make):
     with pytest.raises(ValueError) as error:
         make()
     assert '\n' not in str(error.value)
-
-
-def test_loss_and_grad():
-    problem = logistic()
-    loss, grad = loss_and_grad(problem, np.ones(10))
-    assert loss == problem.loss(np.ones(10)) and (grad == problem.grad(np.ones(10))).all()

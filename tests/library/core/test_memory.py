@@ -100,6 +100,20 @@ def test_reliability_a_fit_that_cannot_be_held_is_refused_first(monkeypatch, mod
     assert way in str(caught.value) and '\n' not in str(caught.value)
 
 
+@pytest.mark.parametrize('pages', [-247, -1, 10])
+def test_a_system_that_counts_below_zero_does_not_tell_what_is_free(monkeypatch, pages):
+    "In a browser the system said -247 pages, and a fit of 20 MB was refused."
+
+    def refuse(*args, **kwargs):
+        raise OSError('no such file')
+
+    told = {'SC_AVPHYS_PAGES': pages, 'SC_PAGE_SIZE': 65536}
+    monkeypatch.setattr(memory, 'open', refuse, raising=False)
+    monkeypatch.setattr(memory.Path, 'read_bytes', refuse)
+    monkeypatch.setattr(memory.os, 'sysconf', told.__getitem__, raising=False)
+    assert memory.free_memory() == (655360 if pages > 0 else None)
+
+
 def test_sizes_without_data(capsys):
     from extreme_opt.__main__ import main
 

@@ -45,7 +45,7 @@ from extreme_opt.ordinal import (
     triplet_error,
 )
 from extreme_opt.ordinal.comparisons import check_comparisons, orient
-from extreme_opt.ordinal.losses import CallableLoss, PairLoss, comparison_derivatives
+from extreme_opt.ordinal.losses import CallableLoss, PairLoss
 
 LOSSES = [STE(), STE(1.0), TSTE(1.0), TSTE(9.0), CKL(0.1), CKL(2.0), Hinge(), SOE()]
 
@@ -76,58 +76,6 @@ def test_gradients_of_all_losses(loss, width):
             eps=1e-5 if loss.kind < 3 else 1e-7,
         )
         check_descend(problem, problem.init_params(3), problem.draw(np.random.default_rng(1), 9))
-
-
-@pytest.mark.parametrize('loss', LOSSES, ids=repr)
-def test_gradients_and_hessians_of_one_answer(loss):
-    """Against differences to 1e-8, of Hessians extrapolated from three steps; every answer stays
-    away from a kink or a tie."""
-    rng, step, seen, alone = (
-        np.random.default_rng(2),
-        1e-3,
-        0,
-        Comparisons(np.array([[0, 1, 2]]), 2, loss),
-    )
-    for _ in range(20):
-        points = rng.normal(size=(3, 2))
-        if (
-            abs(((points[0] - points[1]) ** 2).sum() - ((points[0] - points[2]) ** 2).sum() + 1)
-            < 0.3
-        ):
-            continue  # beside the hinge
-        check_gradient(alone, points.ravel(), atol=1e-8, eps=1e-5)
-        gradient, hessian = comparison_derivatives(loss, points)
-        np.testing.assert_allclose(gradient.ravel(), alone.grad(points.ravel()), atol=1e-12)
-
-        def slope(column, h):
-            move = np.zeros(6)
-            move[column] = h
-            ahead, behind = (
-                comparison_derivatives(loss, points + sign * move.reshape(3, 2))[0].ravel()
-                for sign in (1, -1)
-            )
-            return (ahead - behind) / (2 * h)
-
-        found = np.column_stack(
-            [
-                (64 * slope(c, step / 4) - 20 * slope(c, step / 2) + slope(c, step)) / 45
-                for c in range(6)
-            ]
-        )
-        np.testing.assert_allclose(hessian, found, rtol=0, atol=1e-8 * max(1.0, abs(hessian).max()))
-        seen += 1
-    assert seen > 5
-
-
-@pytest.mark.parametrize('loss', LOSSES, ids=repr)
-def test_hessians_are_symmetric_and_blind_to_moves(loss):
-    for n in (3, 4):
-        points = np.random.default_rng(n).normal(size=(n, 3))
-        gradient, hessian = comparison_derivatives(loss, points)
-        np.testing.assert_allclose(hessian, hessian.T, atol=1e-12)
-        same = np.tile(np.eye(3), (n, 1))
-        np.testing.assert_allclose(hessian @ same, 0, atol=1e-10)
-        np.testing.assert_allclose(gradient.sum(0), 0, atol=1e-12)
 
 
 @pytest.mark.parametrize('dtype', [np.float64, np.float32])
@@ -456,12 +404,6 @@ def test_eurodist_map_is_recognized():
     assert procrustes(metric, model.embedding_)[1] == pytest.approx(model.procrustes(metric)[1])
 
 
-def test_sgd_serves_comparisons():
-    problem = Comparisons(answers(), 2, STE(), ridge=0.01)
-    run = minimize(problem, SGD(0.05, 0.9), max_epochs=20)
-    assert run.history[-1]['loss'] < 0.8 * run.history[0]['loss']
-
-
 PEER = '''
 import sys, numpy as np
 from cblearn.embedding._gnmds import _gnmds_x_grad
@@ -755,13 +697,6 @@ def test_choosing_the_dimension_hides_no_warning_of_convergence():
     with pytest.warns(ConvergenceWarning, match='max_epochs'):
         model = OrdinalEmbedding(max_epochs=2, n_init=1)
         choose_components(model, rows, candidates=(1,), n_folds=2)
-
-
-def test_answers_that_are_all_ties_are_one_clear_line():
-    rows = answers(15, 20)
-    with expect_fail(ValueError, contains='every answer is a tie'):
-        OrdinalEmbedding().fit(rows, np.zeros(20))
-    OrdinalEmbedding(1, ties='half', n_init=1).fit(rows, np.zeros(20))
 
 
 def test_a_loss_that_is_not_a_number_is_refused():

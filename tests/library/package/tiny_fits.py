@@ -237,24 +237,6 @@ def bound__stochastic():
 
 
 @job
-def bound__rank_one():
-    from extreme_opt.bound import LogLinear
-    from extreme_opt.bound.rank_one import RankOneMajorizer
-    from extreme_opt.core import minimize
-
-    features, labels = rows()
-    problems = [LogLinear(values, labels, ridge=0.1) for values in (features, features.toarray())]
-    solvers = [
-        RankOneMajorizer(0.5, solve=solve) for solve in ('sherman-morrison', 'woodbury', 'cholesky')
-    ]
-    return [
-        minimize(problem, solver, max_iter=2).state.params
-        for problem in problems
-        for solver in solvers
-    ]
-
-
-@job
 def bound__structured():
     from extreme_opt.bound import LinearChain
     from extreme_opt.bound.structured import best_labels, chain_bound, forward_backward

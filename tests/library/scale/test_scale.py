@@ -23,7 +23,6 @@ from extreme_opt.scale.plan import (
     comparisons_task,
     forecast,
     pairs_task,
-    rotation_task,
     softmax_task,
 )
 from extreme_opt.scale.shards import bytes_sent, product_bytes, step_bytes
@@ -1001,7 +1000,6 @@ def test_plans_add_up():
     machine = Machine(per_product=1e-9, latency=1e-3, bandwidth=1e9, memory=1e9)
     for task in (
         softmax_task(1e8, 1000, 100, 50),
-        rotation_task(1e7, 1000, 100, 50, 5, 4),
         pairs_task(1e9, 2e7, 64, 10**6),
         comparisons_task(1e9, 1e6, 10),
     ):

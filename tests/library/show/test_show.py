@@ -40,10 +40,7 @@ MEET = [
     'GradientDescent Adagrad GaussNewton BlockSGD PairSGD SOGram LBFGS',
     'FixedStep BB SBB Damped GradientDescent SGD ProjectedGradient',
     'STE TSTE CKL Hinge SOE',
-    (
-        'Majorizer StochasticMajorizer RankOneMajorizer IncrementalMajorizer Newton LBFGS SGD'
-        ' GradientDescent'
-    ),
+    ('Majorizer StochasticMajorizer IncrementalMajorizer Newton LBFGS SGD GradientDescent'),
 ]
 BLIND = dict(
     protan=[[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
@@ -540,6 +537,9 @@ def test_style():
         assert set(colors) <= set(PALETTE.values()) and len(set(colors)) == 8
         assert not made.spines['top'].get_visible()
         apart(colors[:7])
+        made.set(xscale='log', xlim=(30, 700))
+        named = made.xaxis.get_major_formatter()
+        assert named(100) == '$\\mathdefault{100}$' and named(1e5) == '$\\mathdefault{10^{5}}$'
     plt.close('all')
 
 

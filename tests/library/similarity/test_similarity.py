@@ -13,11 +13,7 @@ from extreme_opt.core import GaussNewton, LeastSquares, minimize
 from extreme_opt.core.checks import check_gradient
 from extreme_opt.similarity import MLP, AllPairs, Linear
 from extreme_opt.similarity.all_pairs import dense_loss, pair_loss, tally
-from extreme_opt.similarity.gramian import (
-    left_gramian,
-    right_gramian,
-    unseen_value,
-)
+from extreme_opt.similarity.gramian import left_gramian, right_gramian, unseen_value
 from extreme_opt.similarity.problem import Block
 
 
@@ -145,9 +141,7 @@ def test_single_precision_keeps_the_value():
     biases=st.booleans(),
     tower=st.sampled_from([MLP(4), Linear(), MLP(3, 2, bias=False)]),
 )
-def test_curvature_is_symmetric_and_positive(
-    m, n, share, seed, pair_loss, penalty, biases, tower
-):
+def test_curvature_is_symmetric_and_positive(m, n, share, seed, pair_loss, penalty, biases, tower):
     "The whole matrix, column by column, against its transpose and its spectrum."
     problem = made(
         m,

@@ -8,6 +8,7 @@ import scipy.sparse
 
 from extreme_opt.similarity.cold import (
     HeldOut,
+    Source,
     choose,
     choose_prior,
     cosine_source,
@@ -221,6 +222,35 @@ def test_a_regression_does_not_mind_the_unit_of_its_features():
     goal = np.random.default_rng(0).normal(size=(len(words), 2)) + words[:, :2]
     one, other = (regression(unit * words, goal)(unit * words) for unit in (1e-3, 1e3))
     np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_rounding_is_no_spread():
+    "Equal scores that differ in the last digit are not blown up to the size of the others."
+    rows = np.full((5, 1), 0.1) + 1e-17 * np.arange(5)[:, None] * np.array([[1.0]])
+    source = Source((np.hstack([rows, rows]), np.full((4, 2), 0.3 + 1e-16)), (None, None))
+    observed = scipy.sparse.csr_array(np.ones((5, 4)))
+    source.sides[1][::2] *= 1 + 1e-15
+    assert 0 < source.scores(np.arange(5)).std() < 1e-12
+    assert spreads({'a': source}, observed, (None, None))['warm'] == {'a': 1.0}
+
+
+def test_a_search_goes_with_cold_start():
+    "The fits that read features have no search; embeddings of ids have."
+    words, train, _, _ = topics(n=60)
+    model = SimilarityModel(
+        2,
+        tol=None,
+        ridge='search',
+        unobserved_weight='search',
+        cold_start=['towers', 'prior', 'regression'],
+    ).fit(pattern(train, (60, 60)), words, words)
+    assert model.search_ and model.cold_start_
+
+
+def test_new_entities_without_any_feature_are_named(fitted):
+    model, words, _, _ = fitted
+    with pytest.warns(UserWarning, match=r'left_features has 1 rows without any feature .*row 1'):
+        model.recommend(features=words[:2] * [[1], [0]], k=2)
 
 
 def test_weights_count_spreads_of_scores():

@@ -5,6 +5,8 @@ import datetime
 import decimal
 import fractions
 import importlib
+import itertools
+import math
 import pickle
 import uuid
 import warnings
@@ -30,7 +32,7 @@ from extreme_opt.similarity import (
 )
 from extreme_opt.similarity.all_pairs import low_rank_factors
 from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
-from extreme_opt.similarity.ranking import pattern, svd_factors
+from extreme_opt.similarity.ranking import MEASURES, measures_by_row, pattern, svd_factors
 from extreme_opt.similarity.validation import clear_gain, double_or_halve
 
 
@@ -268,7 +270,9 @@ def test_wrong_settings_are_one_line(planted, settings, text):
         (lambda p, m: m.similar([-1]), 'right id -1 at place 0 is unknown'),
         (lambda p, m: m.similar([1], side='up'), "side='up' is neither"),
         (lambda p, m: m.recommend([0.5]), 'a list of integers is needed'),
-        (lambda p, m: m.recommend([0], k=0), 'k=0 is not a number from 1 up'),
+        (lambda p, m: m.recommend([0], k=0), 'k=0 is not a whole number from 1 up'),
+        (lambda p, m: m.recommend([0], k=2.0), 'k=2.0 is not a whole number from 1 up'),
+        (lambda p, m: m.similar([0], k=True), 'k=True is not a whole number from 1 up'),
         (lambda p, m: m.score_pairs([1, 2]), r'pairs has shape \(2,\)'),
         (
             lambda p, m: m.embed_left([0], features=p.left_features),
@@ -1618,21 +1622,49 @@ def test_neighbors_of_an_entity_without_pairs_are_named():
         model.similar([1], 1)
 
 
-def test_ties_do_not_go_to_the_smallest_id():
-    "A constant score has the recall of chance, wherever the relevant ids stand."
-    n_rows, n_items, k = 3000, 40, 10
+def test_measures_are_means_over_all_orders_of_equal_scores():
+    "In closed form, wherever the held-out ids stand, also where ties reach beyond the list."
     for first in (0, 30):
-        places = (np.arange(n_items) >= first) & (np.arange(n_items) < first + 5)
-        test = pattern(np.argwhere(np.tile(places, (n_rows, 1))), (n_rows, n_items))
-        measures = (f'recall@{k}', f'hit_rate@{k}', f'mrr@{k}')
-        found = rank_measures(lambda rows: np.zeros((len(rows), n_items)), test, None, measures)
-        assert abs(found[f'recall@{k}'] - k / n_items) < 0.01  # four standard errors
-        again = rank_measures(lambda rows: np.zeros((len(rows), n_items)), test, None, measures)
-        assert found == again
+        places = (np.arange(40) >= first) & (np.arange(40) < first + 5)
+        test = sparse.csr_array(places[None].astype(np.int8))
+        names = ('recall@10', 'precision@10', 'mean_precision@10', 'hit_rate@10', 'auc')
+        found = rank_measures(lambda rows: np.zeros((len(rows), 40)), test, None, names)
+        missed = math.comb(30, 5) / math.comb(40, 5)  # all five hits among the 30 last places
+        wanted = [10 / 40, 5 / 40, 5 / 40, 1 - missed, 0.5]
+        np.testing.assert_allclose([found[name] for name in names], wanted)
+    scores = np.array([[3.0, 2, 2, 2, 1], [2, 2, 2, 2, 2], [1, np.nan, 1, -np.inf, 0]])
+    test = sparse.csr_array(np.array([[0, 1, 0, 1, 0], [1, 0, 0, 0, 0], [1, 1, 0, 1, 0]]))
+    cases = {
+        'recall@2': (1 / 3, 2 / 5, 1 / 3),
+        'hit_rate@2': (2 / 3, 2 / 5, 1),
+        'mrr@3': ((2 / 3) / 2 + (1 / 3) / 3, (1 + 1 / 2 + 1 / 3) / 5, (1 + 1 / 2) / 2),
+        'map@3': (1 / 3, (1 + 1 / 2 + 1 / 3) / 5, (1 / 2 + 1 / 4) / 3),
+        'ndcg@1': (0, 1 / 5, 1 / 2),
+    }
+    for name, wanted in cases.items():
+        found = measures_by_row(lambda rows: scores[rows], test, None, [name])[2][name]
+        np.testing.assert_allclose(found, wanted, err_msg=name)
     one = pattern(np.array([[0, 2], [1, 0]]), (2, 3))
     scores = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
     found = rank_measures(lambda rows: scores[rows], one, None, ('mrr@3', 'mrr@2', 'hit_rate@2'))
     assert found == {'mrr@3': (1 / 3 + 1) / 2, 'mrr@2': 0.5, 'hit_rate@2': 0.5, 'n_entities': 2}
+
+
+@pytest.mark.parametrize('n_hits', [1, 2, 3])
+@pytest.mark.parametrize('n_listed', [1, 2, 4])
+def test_measures_of_ties_against_all_orders(n_hits, n_listed):
+    "The mean over the 120 orders of five candidates, each made by a small addition to the scores."
+    orders = np.array(list(itertools.permutations(range(5)))) / 10
+    names = [f'{kind}@{n_listed}' for kind in MEASURES] + ['auc']
+    for scores in itertools.product([0.0, 1.0, 2.0], repeat=5):
+        if scores[:n_hits] != tuple(sorted(scores[:n_hits])):
+            continue  # the same hits in another order
+        test = sparse.csr_array((np.arange(5) < n_hits)[None].astype(np.int8))
+        exact = measures_by_row(lambda rows: np.array([scores]), test, None, names)[2]
+        table, tests = np.array(scores) + orders, sparse.vstack([test] * 120, format='csr')
+        by_order = measures_by_row(lambda rows: table[rows], tests, None, names)[2]
+        for name in names:
+            np.testing.assert_allclose(exact[name][0], by_order[name].mean(), err_msg=name)
 
 
 @pytest.mark.parametrize('loss', ['squared', 'logistic'])

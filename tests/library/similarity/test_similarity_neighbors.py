@@ -1,12 +1,15 @@
 """Lists from a table of items: cosines, a random walk, a regression in closed form."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import clone
 
 import extreme_opt.core.memory
-from extreme_opt.similarity import EASE, ItemNeighbors, RP3beta
+from extreme_opt.similarity import EASE, ItemNeighbors, RP3beta, SimilarityModel
 from extreme_opt.similarity.ranking import pattern
 
 
@@ -109,6 +112,64 @@ def test_labels_of_no_are_no_pairs():
     assert one.observed_.nnz == len(pairs)  # a pair that said no is not listed again
 
 
+@pytest.mark.parametrize('model', [EASE(), ItemNeighbors(), RP3beta()], ids=repr)
+def test_lists_of_those_who_have_dislikes_alone_say_nothing(model):
+    "All of their scores are 0; they have pairs, but none that counts."
+    pairs = np.array([[0, 0], [0, 1], [1, 1], [1, 2], [2, 0], [2, 2]])
+    model = clone(model).set_params(values='labels').fit(pairs, labels=[1, 1, 1, 1, -1, -1])
+    with pytest.warns(UserWarning, match=r'1 left ids had no pair with a label above 0 in the fit'):
+        assert not model.recommend(k=1)[1][2].any()
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        model.recommend([0, 1])
+
+
+@pytest.mark.parametrize('size', [1e-300, 1e-16, 1e16, 1e300])
+@pytest.mark.parametrize(
+    'model', [EASE(), ItemNeighbors(), RP3beta(), SimilarityModel(2)], ids=repr
+)
+def test_weights_that_cannot_be_squared_are_refused(model, size):
+    pairs, matrix = some_pairs()
+    model = clone(model).set_params(values='weights')
+    text = re.escape(f'the largest weight of a pair is {4 * size:g}, but from 1e-15 to 1e+15')
+    with pytest.raises(ValueError, match=text):
+        model.fit(matrix * size)
+    weights = np.where(np.arange(len(pairs)) % 2, 1.0, 1e-40)  # some may be next to nothing
+    assert np.isfinite(model.fit(pairs, pair_weights=weights).recommend([0], 2)[1]).all()
+
+
+@pytest.mark.parametrize(
+    'model', [EASE(), ItemNeighbors(2), RP3beta(2), SimilarityModel(2)], ids=repr
+)
+def test_what_other_libraries_were_asked_to_mend(model):
+    """Public reports of implicit (item 0 missing, liked items listed, lists of another length with
+    filters), LensKit (repeated pairs, an ideal list longer than k, users without a test pair) and
+    Surprise (ids as text)."""
+    pairs, matrix = some_pairs(n=180)
+    has = matrix.toarray() > 0
+    model = clone(model).fit(pairs)
+    ids = model.recommend(k=12)[0]
+    for row, own in zip(ids, has):
+        assert (
+            sorted(row[row >= 0]) == np.flatnonzero(~own).tolist()
+        )  # all others, and no liked one
+    assert model.recommend(k=4, filter_items=[1, 2])[0].shape == (40, 4)
+    few = model.recommend([0], k=6, candidates=[0, 3, 5])[0][0]
+    assert set(few) == {j for j in (0, 3, 5) if not has[0, j]} | {-1}
+    everything, scores = model.recommend([3], k=12, exclude_seen=False)
+    assert sorted(everything[0]) == list(range(12))
+    same = model.score_pairs(np.column_stack([np.full(12, 3), everything[0]]))
+    np.testing.assert_allclose(same, scores[0], rtol=1e-4, atol=1e-6)
+    again = clone(model).fit(np.vstack([pairs, pairs[:50]]))
+    np.testing.assert_allclose(again.score_pairs(pairs), model.score_pairs(pairs), atol=1e-6)
+    test = scipy.sparse.csr_array(np.where(np.arange(40)[:, None] == 0, ~has, False).astype(int))
+    found = model.evaluate(test, ('ndcg@2', 'recall@2'))
+    assert found['n_entities'] == 1 and found['ndcg@2'] == 1
+    texts = {'user': pairs[:, 0].astype(str), 'item': pairs[:, 1].astype(str)}
+    with pytest.raises(ValueError, match="ids were fitted as text .* and these are whole numbers"):
+        clone(model).fit(texts).recommend([3])
+
+
 def test_the_ridge_of_ease_is_the_best_that_was_tried():
     pairs, matrix = some_pairs(n_left=300, n=1200)
     model = EASE(metric='ndcg@3').fit(matrix)
@@ -130,11 +191,14 @@ def test_a_table_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
 @pytest.mark.parametrize(
     ('model', 'words'),
     [
-        (EASE(0), 'ridge=0 is neither a number above 0'),
+        (EASE(0), r'ridge=0 is neither a number in \(0, 1e\+30\]'),
+        (EASE(1e308), r'ridge=1e\+308 is neither a number in'),
         (EASE('best'), "ridge='best'"),
         (ItemNeighbors(0), 'n_neighbors=0'),
         (ItemNeighbors(shrinkage=-1), 'shrinkage=-1'),
         (RP3beta(alpha=0), 'alpha=0'),
+        (RP3beta(alpha=300.0), r'alpha=300.0 is outside \(0, 10\]'),
+        (RP3beta(beta=10**30), r'beta=10+ is outside \[0, 10\]'),
         (RP3beta(beta=np.nan), 'beta=nan'),
     ],
     ids=repr,
