@@ -134,12 +134,20 @@ def symbols(formula: str) -> set[str]:
 
 
 def undefined(notebook: dict) -> set[str]:
-    "Symbols of displayed formulas that neither the table of symbols nor the text of a page has."
-    cells = [cell for cell in notebook['cells'] if cell['cell_type'] == 'markdown']
-    text = '\n'.join(notebooks.source(cell) for cell in cells).split('\n## Exercises')[0]
+    """Symbols of displayed formulas that neither the table of symbols nor the text of a page has,
+    up to the end of the formula's cell."""
     displayed = re.compile(r'(?<!\\)\$\$(.+?)\$\$', re.S)
-    inline = ' '.join(re.findall(r'\$([^$]+)\$', displayed.sub(' ', text)))
-    return symbols(' '.join(displayed.findall(text))) - symbols(inline) - UNDERSTOOD
+    missing: set[str] = set()
+    said = set(UNDERSTOOD)
+    for cell in notebook['cells']:
+        if cell['cell_type'] != 'markdown':
+            continue
+        text, *exercises = notebooks.source(cell).split('## Exercises')
+        said |= symbols(' '.join(re.findall(r'\$([^$]+)\$', displayed.sub(' ', text))))
+        missing |= symbols(' '.join(displayed.findall(text))) - said
+        if exercises:
+            break
+    return missing
 
 
 def measured(names=()) -> list[Page]:

@@ -167,6 +167,13 @@ def _content_hash(path: Path, kind: str) -> str:
         return hashlib.file_digest(file, 'sha256').hexdigest()
 
 
+def _of_another_checksum(name: str, found: str, wanted: str) -> str:
+    return (
+        f'{name} has checksum {found[:16]}..., expected {wanted[:16]}...; it is another version '
+        'or damaged'
+    )
+
+
 def _verify(path: Path, spec: FileSpec, source: Any) -> dict:
     "Record of a file that is what the registry says; ValueError when it is not."
     size = path.stat().st_size
@@ -179,10 +186,7 @@ def _verify(path: Path, spec: FileSpec, source: Any) -> dict:
     kind, _, wanted = spec.hash.rpartition(':')
     found = _content_hash(path, kind)
     if wanted and found != wanted:
-        raise ValueError(
-            f'{spec.name} from {source} has checksum {found[:16]}..., expected '
-            f'{wanted[:16]}...; it is another version or damaged'
-        )
+        raise ValueError(_of_another_checksum(f'{spec.name} from {source}', found, wanted))
     plain = found if kind != 'git' else _content_hash(path, '')
     return dict(source=str(source), bytes=size, sha256=plain, verified=bool(wanted))
 
@@ -446,7 +450,9 @@ class _Unpacker:
         self.download, self.folder = download, folder
 
     def __call__(self, path: str | Path, action: str = '', pooch: Any = None) -> dict[str, Path]:
-        path, files = Path(path), self.download.files
+        path, files, wanted = Path(path), self.download.files, self.download.hash
+        if wanted and (own := _content_hash(path, '')) != wanted:
+            raise ValueError(_of_another_checksum(path.name, own, wanted))
         if self.download.unpack == '':
             return {files[0].name: path}
         if self.download.unpack == 'archive':
@@ -484,19 +490,14 @@ def _download(
         if urlsplit(source).scheme not in ('http', 'https'):
             shutil.copyfile(source, stage / one.name)
             return unpacker(stage / one.name)
-        known = one.hash or (one.files[0].hash if one.unpack == '' else '')
-        catalog = _pooch().create(
-            stage,
-            '',
-            urls={one.name: source},
-            registry={one.name: known if known and ':' not in known else None},
-        )
+        catalog = _pooch().create(stage, '', urls={one.name: source}, registry={one.name: None})
         downloader = _LimitedDownloader(one.limit, seconds)
         return catalog.fetch(one.name, processor=unpacker, downloader=downloader)
     except ModuleNotFoundError:
         raise
     except ValueError as error:
-        raise ValueError(' '.join(str(error).split())) from None
+        said = ' '.join(str(error).split())
+        raise ValueError(said if source in said else f'{said} ({source})') from None
     except Exception as error:  # an HTTP library answers a bad server with a dozen kinds of errors
         reason = ' '.join(str(error).split())[:120] or type(error).__name__
         raise ConnectionError(

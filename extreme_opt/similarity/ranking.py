@@ -347,7 +347,7 @@ def measures_by_row(
     values: dict = {name: [] for name in measures}
     for part in score_chunks(rows, max(test.shape[1], 8 * longest)):
         scores, relevant = _masked(score(part), seen, part), test[part]
-        places = _places(scores, relevant, longest) if longest else None
+        places: Any = _places(scores, relevant, longest) if longest else None
         for name in values:
             if name == 'auc':
                 values[name].append(_areas(scores, relevant))

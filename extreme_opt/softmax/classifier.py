@@ -55,6 +55,7 @@ from .rates import (
     choose_rate,
     choose_ridge,
     choose_schedule,
+    choose_share,
     column_units,
     falling,
     search_size,
@@ -251,7 +252,10 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         in top-1 and in precision among the first k and behind in log-loss (only with
         solver="auto" or "exact"). Scores are margins times the factor that has the least log-loss
         on rows held out. "auto": "squared_hinge" where rows have several labels, solver="auto"
-        visits all classes, and neither average nor early_stopping is asked for.
+        visits all classes, and neither average nor early_stopping is asked for. Of sparse rows
+        with one label and no number set by hand, the softmax with a share of these margins in its
+        scores: the largest one with a log-loss on held-out rows of at most 1.005 times that
+        without (`settings_["margin_share"]`).
     n_negatives : int, default=5
         m, negative classes per update of the solvers that draw classes; at most n_classes - 1
         are taken.
@@ -904,7 +908,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         return near_classes(problem, n_negatives)
 
     def _choose_unless_known(
-        self, problem: Any, near: Any, ids: np.ndarray, before: tuple | None
+        self, problem: Any, near: Any, ids: np.ndarray, before: tuple | None, best: dict | None
     ) -> tuple[Any, Any]:
         "The problem with the ridge that is used, and where the fit may start."
         rate_is_known = hasattr(self, 'learning_rate_') and self.learning_rate in ('auto', None)
@@ -913,7 +917,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if before is not None and is_known:
             return problem, None
         groups = ids if self.multilabel_ else None
-        start = self._choose(problem, seed_from(self.random_state), near, groups)
+        start = self._choose(problem, seed_from(self.random_state), near, groups, best)
         return self._with_ridge(problem), start
 
     def _rows_for_tol(self, n_rows: int) -> int | None:
@@ -1022,7 +1026,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         return rate
 
     def _choose(
-        self, problem: Any, seed: int, near: Any, groups: np.ndarray | None = None
+        self, problem: Any, seed: int, near: Any, groups: np.ndarray | None, best: dict | None
     ) -> np.ndarray | None:
         "What stands for settings that say \"auto\"; where the fit may start, or None."
         rate, epochs = self.learning_rate, self.max_epochs
@@ -1045,6 +1049,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
                 groups,
                 seed,
                 bool(self.verbose),
+                best,
             )
         else:
             rate = self._rate(problem, seed, near)
@@ -1102,7 +1107,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         problem = self._make_problem(samples.rows, samples.labels, samples.weights)
         params = None if before is None else self._start_from(problem, *before[:2])
         near = self._near_lists(problem)
-        problem, start = self._choose_unless_known(problem, near, samples.ids, before)
+        best: dict | None = {} if before is None and self._may_blend(problem) else None
+        problem, start = self._choose_unless_known(problem, near, samples.ids, before, best)
         limits = self._limits()
         if params is None and start is not None:
             params, limits['tol'] = start, limits['tol'] * _from_zero(problem, start)
@@ -1119,10 +1125,44 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             remedy=self._remedy(),
             **limits,
         )
+        if best:
+            self._blend(problem, run, best)
         self._settle_dense(problem, run, n_rows)
         if self._several is not None:
             self.settings_['least_score'] = self._least_score(problem)
         return self
+
+    def _may_blend(self, problem: Any) -> bool:
+        "Whether margins may be blended into the scores: nothing is set by hand that they lack."
+        given = self.learning_rate, self.learning_rate_decay, self.max_epochs, self.ridge
+        free = all(each == 'auto' for each in (*given, self.loss, self.solver))
+        limits = self.max_iter, self.max_seconds, self.tol, self.checkpoint, self.client
+        free = free and all(each is None for each in limits)
+        alone = not (self.average or self.early_stopping or self.multilabel_)
+        visited = self._kind == 'exact' and problem.is_sparse and problem.n_classes > 2
+        return free and alone and visited
+
+    def _blend(self, problem: Any, run: Run, best: dict) -> None:
+        "Blend margins into the weights of a run, as many as the rows held out bear."
+        rows, labels, seed = problem.features, problem.labels, seed_from(self.random_state)
+        names = 'dtype', 'sample_weight', 'n_unpenalized'
+        settings: dict[str, Any] = {name: getattr(problem, name) for name in names}
+        hinge = SquaredHingeByColumn(rows, labels, problem.n_classes, **settings)
+        kept: dict = {}
+        rate, epochs, _, tried = choose_schedule(
+            hinge, lambda rate, epochs: ExactSGD(rate, falling(epochs)), seed=seed, best=kept
+        )
+        if not kept:
+            return
+        scale = min(tried, key=lambda row: row['missed'])['scale']
+        share, factor = choose_share(best['judged'], best['weights'], scale * kept['weights'])
+        if share:
+            solver = ExactSGD(rate, falling(epochs))
+            found = minimize(hinge, solver, max_epochs=epochs, loss_subset=0, seed=seed)
+            margins = share * scale * found.state.params
+            mixed = factor * ((1 - share) * run.state.params + margins)
+            run.state = replace(run.state, params=mixed.astype(problem.dtype))
+        self.settings_['margin_share'] = share
 
     def _least_score(self, problem: Any) -> float:
         "The score from which on as many labels of training rows are named as they have."

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['RATES', 'STEPS', 'END', 'FIRST_EPOCHS', 'MOST_EPOCHS', 'MOST_PRODUCTS', 'LEAST_ROWS', 'PULLS', 'MOST_UNEQUAL',
-           'ENOUGH', 'AMPLE', 'search_size', 'sample_loss', 'choose_rate', 'falling', 'folds_of', 'split_off',
-           'choose_schedule', 'column_units', 'choose_ridge']
+           'ENOUGH', 'AMPLE', 'MOST_LOSS', 'search_size', 'sample_loss', 'choose_rate', 'falling', 'folds_of',
+           'split_off', 'choose_schedule', 'choose_share', 'column_units', 'choose_ridge']
 
 # %% ../../nbs/engine/softmax/57_rates.ipynb #e51b76ce
 import math
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from ..core.descent import LBFGS
-from ..core.linalg import squared_row_norms
+from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import minimize
 from .double_sum import margins, log_one_plus_sum
 from .exact import SquaredHingeByColumn
@@ -145,6 +145,7 @@ PULLS = (0.3, 1.0, 3.0)  # ridges times rows over the mean square length, in the
 MOST_UNEQUAL = 30.0, 1000.0  # columns in one unit: widths, largest over the tenth part; sparse
 ENOUGH = 0.998  # a longer run, or a ridge, has to lower the log-loss by this factor
 AMPLE = 0.985  # by so much, or the next longer run is not tried
+MOST_LOSS = 1.005  # times the log-loss that margins blended into the scores may cost
 
 
 def falling(n_epochs: float) -> float:
@@ -234,6 +235,7 @@ def choose_schedule(
     groups: Any = None,
     seed: int = 0,
     verbose: bool = False,
+    best: dict | None = None,
 ) -> tuple[float, float, float, list[dict]]:
     """Choose a rate, a number of epochs and a ridge by short runs that end, judged on rows held
     out.
@@ -258,6 +260,8 @@ def choose_schedule(
         Of the rows and of every run.
     verbose : bool, default=False
         Whether each run shows a bar.
+    best : dict or None, default=None
+        Receives `judged`, the rows held out, and `weights` of the run that was best on them.
 
     Returns
     -------
@@ -301,6 +305,8 @@ def choose_schedule(
             tried.append(here | dict(log_loss=sample_loss(judged, weights)))
         else:
             tried.append(here | dict(zip((kind, 'scale'), judged.held_out(weights), strict=True)))
+        if best is not None and tried[-1][kind] == min(row[kind] for row in tried):
+            best.update(judged=judged, weights=weights)
         return tried[-1][kind]
 
     epochs = float(FIRST_EPOCHS) if n_epochs is None else min(float(n_epochs), 6.0)
@@ -339,6 +345,60 @@ def choose_schedule(
             break
         gain = loss(step, 2 * epochs) / loss(step, epochs)
     return rate or step / scale, epochs, ridge or 0.0, tried
+
+
+def choose_share(judged: Any, weights: np.ndarray, margin_weights: np.ndarray) -> tuple[float, float]:
+    """Choose how much of one-vs-rest margins to blend into softmax scores: the largest share at
+    which the log-loss is within half a percent of that without.
+
+    Parameters
+    ----------
+    judged : FullSoftmaxByColumn
+        Rows that neither fit has seen; so many are used as have a million scores.
+    weights : ndarray of shape (n_classes, n_features)
+        Of the softmax.
+    margin_weights : ndarray of shape (n_classes, n_features)
+        Of the squared hinge, scaled as for probabilities.
+
+    Returns
+    -------
+    tuple[float, float]
+        Share s, in [0, 1], and the factor f of f * ((1 - s) * weights + s * margin_weights) that
+        has the least log-loss; share 0 has factor 1.
+    """
+    n_rows = min(judged.n_samples, 1_000_000 // judged.n_classes)
+    if n_rows < 20:
+        return 0.0, 1.0
+    rows = np.random.default_rng(0).permutation(judged.n_samples)[:n_rows]
+    at = np.arange(n_rows), judged.labels[rows]
+    counts = None if judged.sample_weight is None else judged.sample_weight[rows]
+    gaps = []
+    for each in (weights, margin_weights):
+        scores = np.asarray(judged.features[rows] @ np.ascontiguousarray(each.T), float)
+        gaps.append(scores - scores[at][:, None])
+
+    def least(share: float, factor: float) -> tuple[float, float]:
+        mixed = (1 - share) * gaps[0] + share * gaps[1]
+        for _ in range(20):  # Newton
+            norms = log_sum_exp(factor * mixed, axis=1)
+            proba = np.exp(factor * mixed - norms[:, None])
+            means = np.einsum('ij,ij->i', proba, mixed)
+            spread = np.einsum('ij,ij,ij->i', proba, mixed, mixed) - means**2
+            slope, bend = (np.average(x, weights=counts) for x in (means, spread))
+            last, step = factor, slope / bend if bend > 0 else 0.0
+            factor = float(np.clip(last - step, last / 2, last * 2))
+            if abs(factor - last) < 0.01 * last:
+                break
+        return float(np.average(norms, weights=counts)), factor
+
+    loss, near = least(0.0, 1.0)
+    share, factor, limit = 0.0, 1.0, MOST_LOSS * loss
+    for tenths in range(1, 11):
+        loss, near = least(tenths / 10, near)
+        if not loss <= limit:
+            break
+        share, factor = tenths / 10, near
+    return share, factor
 
 
 def column_units(rows: Any, center: bool = True, always: bool = False) -> tuple[Any, Any]:

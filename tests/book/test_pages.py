@@ -87,7 +87,7 @@ UNSAID = {}
 
 
 def test_symbols_of_displayed_formulas_are_said():
-    "In the table of symbols or in the text; indices and the usual letters need no word."
+    "In the table or the text, up to the formula's cell; the usual letters need no word."
     wrong = {}
     for path in notebooks.find(['learn']):
         name = path.relative_to(notebooks.NBS).with_suffix('').as_posix()
@@ -103,6 +103,9 @@ def test_symbols_are_found():
     )
     cell = dict(cell_type='markdown', source=text.replace('\\\\', '\\'), metadata={})
     assert pages.undefined(dict(cells=[cell])) == {'y', 'x', 'lambda', 'p'}
+    late = dict(cell_type='markdown', source='The lines $x$, $y$, $p$ and $\\lambda$.', metadata={})
+    assert pages.undefined(dict(cells=[cell, late])) == {'y', 'x', 'lambda', 'p'}
+    assert pages.undefined(dict(cells=[late, cell])) == set()
 
 
 def test_letters_of_equations_run_in_order():

@@ -12,6 +12,7 @@ import sys
 import tarfile
 import threading
 import time
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -60,6 +61,38 @@ SERVED = {
 }
 
 
+def answer(body=TEXT, status='200 OK', **headers):
+    lines = [f'HTTP/1.1 {status}', *(f'{k.replace("_", "-")}: {v}' for k, v in headers.items())]
+    return '\r\n'.join(lines + ['', '']).encode() + body
+
+
+CHUNKED = dict(Transfer_Encoding='chunked')
+HOSTILE = {  # what a server may send, and what is said of it
+    'nothing': (b'', 'closed connection'),
+    'no-http': (TEXT, '0,1,2'),
+    'login': (answer(b'<html>log in</html>'), 'has 19 bytes, expected 12'),
+    'login-12': (answer(b'<html></html'), 'has checksum'),
+    'ended': (answer(Content_Length=99), 'ended after 12 of 99 bytes'),
+    'minus': (answer(Content_Length=-5)[:-6], 'has 6 bytes, expected 12'),
+    'huge': (answer(Content_Length='9' * 30)[:-1], 'has 11 bytes, expected 12'),
+    'words': (answer(Content_Length='many')[:-1], 'has 11 bytes, expected 12'),
+    'less': (answer(Content_Length=6), 'has 6 bytes, expected 12'),
+    'some': (answer(TEXT[:6], '206 Partial Content', Content_Range='bytes 0-5/12'), '6 bytes'),
+    'none': (answer(b'', '204 No Content'), 'has 0 bytes'),
+    'packed': (answer(gzip.compress(TEXT), Content_Encoding='gzip'), 'bytes, expected 12'),
+    'cut-chunk': (answer(b'ffff\r\n0,1', **CHUNKED), 'IncompleteRead'),
+    'no-chunk': (answer(b'zz\r\n0,1', **CHUNKED), 'cannot get'),
+    'long-chunk': (answer(b'f' * 1_000_000, **CHUNKED), 'cannot get'),
+    'many-heads': (b'HTTP/1.1 200 OK\r\n' + b'a: b\r\n' * 100_000, 'more than 100 headers'),
+    'long-head': (b'HTTP/1.1 200 OK\r\na: ' + b'b' * 10_000_000, 'header line'),
+    'no-place': (answer(b'', '302 Found'), '302'),
+    'bad-place': (answer(b'', '302 Found', Location='http://[::1'), 'Invalid IPv6 URL'),
+    'lines': (answer(b'', '302 Found', Location='http://a\x0b\x01b/c'), 'cannot get'),
+    'to-data': (answer(b'', '302 Found', Location='data:text/plain,0'), 'http to data'),
+    'error': (answer(b'x' * 10_000_000, '500 ' + 'sorry ' * 9000), 'cannot get'),
+}
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     """Serves `SERVED`; cut-off.csv is shorter than promised; endless.csv, drip.csv and heads.csv
     never end; others redirect."""
@@ -72,6 +105,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.asked.append((self.command, name))
         if name in ('endless.csv', 'drip.csv', 'heads.csv'):
             return self.never_ends(name)
+        if name in HOSTILE:
+            self.wfile.write(HOSTILE[name][0])
+            self.close_connection = True
+            return None
         if name.startswith('to-'):
             return self.redirects(name)
         body = TEXT if name == 'cut-off.csv' else SERVED.get(name)
@@ -259,6 +296,23 @@ def test_a_bad_file_leaves_nothing(toy, tmp_path, file, packed, error, words):
     with pytest.raises(error):
         data.fetch('toy', quiet=True, force=True)
     assert (cache / 'data/toy/good.csv').read_bytes() == TEXT
+
+
+@pytest.mark.parametrize('name', HOSTILE)
+def test_reliability_hostile_answers_of_a_server(toy, tmp_path, name):
+    "One line that names the address, nothing kept, and memory that does not grow with the answer."
+    toy(name)
+    tracemalloc.start()
+    try:
+        with pytest.raises((ValueError, ConnectionError), match=HOSTILE[name][1]) as caught:
+            data.fetch('toy', quiet=True, timeout=20)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    said = str(caught.value)
+    assert '\n' not in said and f'/{name}' in said and len(said) < 500
+    assert not [path for path in (tmp_path / 'cache').rglob('*') if path.is_file()]
+    assert peak < 1 << 25
 
 
 def test_offline_names_the_file_and_the_place(toy, tmp_path, monkeypatch):
@@ -535,7 +589,7 @@ def test_reliability_the_checksum_of_an_archive_comes_first(toy, home, monkeypat
     kept = (FileSpec('good.csv', len(TEXT), HASH),)
     one = Download(f'{home}/pack.zip', kept, 'archive', hash='0' * 64)
     monkeypatch.setitem(data.DATASETS, 'toy', DatasetInfo('ordinal', home, 'ask', (one,)))
-    with pytest.raises(ValueError, match='hash of downloaded file'):
+    with pytest.raises(ValueError, match='pack.zip has checksum .* expected 000'):
         data.fetch('toy', quiet=True)
 
 

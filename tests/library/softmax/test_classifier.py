@@ -1274,6 +1274,9 @@ def test_auto_chooses_and_says_what():
             continue
         assert chosen['learning_rate'] == model.learning_rate_
         assert chosen['max_epochs'] == model.n_iter_ == model.run_.state.n_epochs
+        model = SoftmaxClassifier(loss='softmax').fit(rows, y)
+        share = chosen.pop('margin_share')
+        assert model.settings_ == chosen and 0 <= share <= 1
         again = SoftmaxClassifier(**chosen).fit(rows, y)
         np.testing.assert_array_equal(again.coef_, model.coef_)  # every number can be set by hand
         assert again.rate_search_ == []
@@ -1282,6 +1285,95 @@ def test_auto_chooses_and_says_what():
         np.testing.assert_allclose(
             scaled.predict_proba(1000 * rows), model.predict_proba(rows), atol=1e-3
         )
+
+
+def bags(n_rows, n_classes=40, seed=0):
+    "Rows of words, a third of them from ten words of the class."
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n_rows)
+    words = np.where(
+        rng.random((n_rows, 9)) < 1 / 3,
+        10 * y[:, None] + rng.integers(10, size=(n_rows, 9)),
+        rng.integers(10 * n_classes, size=(n_rows, 9)),
+    )
+    cells = np.ones(words.size), (np.repeat(np.arange(n_rows), 9), words.ravel())
+    return scipy.sparse.csr_array(cells, shape=(n_rows, 10 * n_classes)), y
+
+
+def test_margins_are_blended_in_where_log_loss_bears_it(tmp_path):
+    X, y = bags(2000)
+    fresh, truth = bags(2000, seed=1)
+    model, plain = SoftmaxClassifier().fit(X, y), SoftmaxClassifier(loss='softmax').fit(X, y)
+    assert 0 < model.settings_['margin_share'] <= 1 and 'margin_share' not in plain.settings_
+    assert model.log_loss(fresh, truth) < 1.02 * plain.log_loss(fresh, truth)
+    assert model.score(fresh, truth) > plain.score(fresh, truth) - 0.01
+    np.testing.assert_allclose(model.predict_proba(fresh).sum(1), 1, rtol=1e-5)
+    model.save(tmp_path / 'blend.npz')
+    for again in (
+        SoftmaxClassifier.load(tmp_path / 'blend.npz'),
+        pickle.loads(pickle.dumps(model)),
+        SoftmaxClassifier().fit(X, y),
+    ):
+        np.testing.assert_array_equal(again.coef_, model.coef_)
+        np.testing.assert_array_equal(again.intercept_, model.intercept_)
+    weighted = SoftmaxClassifier(class_weight='balanced', fit_intercept=False)
+    assert weighted.fit(X, y, np.arange(2000) % 3).score(fresh, truth) > 0.5
+    on = SoftmaxClassifier(warm_start=True).fit(X, y)
+    before = on.coef_.copy()
+    assert on.fit(X, y).score(fresh, truth) > 0.5 and (on.coef_ != before).any()
+    assert on.partial_fit(fresh, truth).score(fresh, truth) > 0.5
+
+
+@pytest.mark.parametrize(
+    'told',
+    [
+        dict(loss='softmax'),
+        dict(solver='exact'),
+        dict(learning_rate=1.0),
+        dict(max_epochs=5),
+        dict(max_iter=5),
+        dict(ridge=0.0),
+        dict(average=True),
+        dict(early_stopping=True),
+        dict(weights='support'),
+    ],
+)
+def test_margins_are_not_blended_into_a_fit_set_by_hand(told):
+    X, y = bags(600, 10)
+    model = SoftmaxClassifier(**told).fit(X, y)
+    assert 'margin_share' not in model.settings_
+
+
+def test_the_share_of_margins_is_the_largest_that_log_loss_bears():
+    from extreme_opt.softmax import FullSoftmaxByColumn
+    from extreme_opt.softmax.rates import choose_share
+
+    X, y = bags(400, 10)
+    judged = FullSoftmaxByColumn(X, y, 10)
+    right = np.zeros((10, 100))
+    right[np.arange(100) // 10, np.arange(100)] = 0.5
+    assert choose_share(judged, right, 100 * np.roll(right, 1, 0)) == (0.0, 1.0)
+    assert choose_share(judged, -right, right)[0] == 1.0
+    share, factor = choose_share(judged, right, 4 * right)  # one direction, another length
+    same = choose_share(judged, right, right)[1]
+    assert share == 1.0 and 4 * factor == pytest.approx(same, rel=0.01)
+    few = FullSoftmaxByColumn(X[:10], y[:10], 10)
+    assert choose_share(few, right, right) == (0.0, 1.0)
+
+
+def test_auto_takes_a_support_of_sparse_rows_with_too_many_products(monkeypatch):
+    from extreme_opt.softmax import classifier
+
+    X, y = bags(600, 10)
+    X = scipy.sparse.csr_array((X.data, X.indices, X.indptr), shape=(600, 5000))
+    assert SoftmaxClassifier().fit(X, y).settings_['solver'] == 'exact'
+    monkeypatch.setattr(classifier, '_MOST_PRODUCTS', X.nnz * 10 - 1)
+    model = SoftmaxClassifier().fit(X, y)
+    assert model.settings_['weights'] == 'support' and model.settings_['solver'] == 'implicit'
+    assert 'products' in model.settings_['reason'] and scipy.sparse.issparse(model.coef_)
+    assert model.score(X, y) > 0.5
+    dense = SoftmaxClassifier(weights='dense').fit(X, y)
+    assert dense.settings_['solver'] == 'implicit' and isinstance(dense.coef_, np.ndarray)
 
 
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
