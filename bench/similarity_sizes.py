@@ -8,7 +8,8 @@ held out; recall@20 is the share of them among the twenty best items that the us
 - `small` has 120,000 x 18,000 and 2.5 million pairs, `fifth` a fifth of the users and pairs of the
   Netflix table, `netflix` all of them (478,251 x 17,768, 51 million). `SimilarityModel()` is
   everything by default: 64 components, float32, alternating least squares. `told_after` are the
-  seconds on the wall after which a terminal is told of a fit that nobody asked to tell.
+  seconds on the wall after which a terminal is told of a fit that nobody asked to tell, `rise_mb`
+  what the fit adds at most to the memory held before it, and `forecast_mb` what was forecast.
 - "ALS" and "implicit" iterate on the same objective (confidence 1 on pairs and on all other cells
   1/10, ridge 1, 64 components, float32), on `small` and `fifth`: `step_seconds` of one iteration,
   mean of five after the first, `loss` of that objective and recall after the six, memory before any
@@ -107,17 +108,29 @@ class Watched(io.StringIO):
         return super().write(text)
 
 
+def held_mb() -> float:
+    "Memory that this process holds now, MB; Linux only."
+    with open('/proc/self/status', encoding='ascii') as file:
+        return next(int(line.split()[1]) for line in file if line.startswith('VmRSS:')) / 1024
+
+
 def fit(name: str) -> dict:
     "Everything by default."
+    import memory
+
     from extreme_opt.similarity import SimilarityModel
+    from extreme_opt.similarity import model as module
 
     warnings.simplefilter('ignore')
     X, users, items = pairs_of(name)
     SimilarityModel(max_iter=1).fit(X[:200])
     told, sys.stderr = sys.stderr, Watched()
+    said: list = []
+    module.check_memory = lambda needed, *_: said.append(needed / 2**20)
+    level = held_mb()
     mark = process_time()
     model = SimilarityModel().fit(X)
-    seconds = process_time() - mark
+    seconds, peak = process_time() - mark, memory.peak_mb()
     told, sys.stderr = sys.stderr, told
     hits = [
         (model.recommend(users[at : at + 200], 20)[0] == items[at : at + 200, None]).any(1)
@@ -128,6 +141,8 @@ def fit(name: str) -> dict:
         pairs=X.nnz,
         iterations=model.n_iter_,
         told_after=told.first,
+        rise_mb=f'{peak - level:.0f}',
+        forecast_mb=f'{said[0]:.0f}',
         recall20=f'{np.concatenate(hits).mean():.4f}',
     )
 
@@ -183,10 +198,9 @@ def steps(name: str) -> dict:
     minimize(AllPairs(few, **objective()), ALS(), max_iter=1)
     base = memory.peak_mb()
     problem = problem_of(name)
-    state = minimize(problem, ALS(), max_iter=1).state
-    mark = process_time()
-    run = minimize(problem, ALS(), state.params, max_iter=STEPS)
-    seconds = (process_time() - mark) / STEPS
+    clock = dict(cpu=lambda *_: process_time())
+    run = minimize(problem, ALS(), max_iter=1 + STEPS, metrics=clock)
+    seconds = (run.column('cpu')[-1] - run.column('cpu')[1]) / STEPS
     loss, peak = f'{run.column("loss")[-1]:.6g}', memory.peak_mb()
     found = recall(name, *(problem.embed(side, run.state.params) for side in (0, 1)))
     return dict(step_seconds=f'{seconds:.3f}', loss=loss, base_mb=base, fit_mb=peak) | found

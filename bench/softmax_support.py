@@ -19,7 +19,8 @@
 Each fit has a process of its own, in which the rows are read from a file. `seconds` are processor
 seconds of the fit (and of the search for a rate, which is part of it); `top5_ms` milliseconds of
 the five best classes of one row, the mean of 100 rows asked one by one; `file_mb` the saved model,
-megabytes; `cells` the weights kept and `cells_kept` their share; `run` says where a row was kept
+megabytes; `rise_mb` what the fit adds at most to the memory held before it, and `forecast_mb`;
+`cells` the weights kept and `cells_kept` their share; `run` says where a row was kept
 from an earlier run on the same rows.
 """
 
@@ -149,9 +150,29 @@ def megabytes(path: Path) -> str:
     return f'{sum(file.stat().st_size for file in files if file.is_file()) / 1e6:.1f}'
 
 
+def held_mb() -> float:
+    "Memory that this process holds now, MB; Linux only."
+    with open('/proc/self/status', encoding='ascii') as file:
+        return next(int(line.split()[1]) for line in file if line.startswith('VmRSS:')) / 1024
+
+
+def forecast(model, X) -> float:
+    "What the fit was forecast to hold besides its data, MB."
+    from extreme_opt.core.memory import forecast_memory
+
+    sizes = dict(n_rows=X.shape[0], n_columns=X.shape[1], n_classes=len(model.classes_))
+    solver, cells = 'implicit', None
+    if model.settings_.get('weights') == 'support':
+        solver, cells = 'support', model.settings_['n_cells'] + len(model.classes_) + X.shape[0]
+    sizes |= dict(n_stored=X.nnz, n_weights=cells, itemsize=4)
+    return forecast_memory('softmax', solver, **sizes) / 2**20
+
+
 def ours(name: str, weights: str) -> dict:
     "One fit of `SoftmaxClassifier`."
     import warnings
+
+    import memory
 
     from extreme_opt.softmax import SoftmaxClassifier
 
@@ -166,9 +187,9 @@ def ours(name: str, weights: str) -> dict:
     if name in EPOCHS:
         settings |= dict(solver='implicit', max_epochs=EPOCHS[name])
     SoftmaxClassifier('implicit', weights=weights, max_epochs=1).fit(X[:50], y[:50]).top_k(new[:1])
-    mark = process_time()
+    level, mark = held_mb(), process_time()
     model = SoftmaxClassifier(**settings).fit(X, labels)
-    seconds = process_time() - mark
+    seconds, rise = process_time() - mark, memory.peak_mb() - level
     found = judged(model.top_k(new, 5)[0], truth)
     n = len(truth) if name in SETS else 500
     few: object = truth[:n]
@@ -176,6 +197,7 @@ def ours(name: str, weights: str) -> dict:
         pairs = np.ones(n, bool), (np.arange(n), truth[:n])
         few = scipy.sparse.csr_array(pairs, (n, len(model.classes_)))
     found['log_loss'] = f'{model.log_loss(new[:n], few):.4f}'
+    found |= dict(rise_mb=f'{rise:.0f}', forecast_mb=f'{forecast(model, X):.0f}')
     found['mean_length'] = f'{model.settings_.get("mean_length", 0):.3g}'
     kept = model.settings_
     with tempfile.TemporaryDirectory() as folder:

@@ -35,7 +35,7 @@ document.addEventListener('focusin', bring);
 
 // A formula that is wider than its column is moved by keys, so it is a stop of the tab key; the others are not.
 const stops = () => {
-  for (const one of document.querySelectorAll('div.math, mjx-container[display="true"]')) {
+  for (const one of document.querySelectorAll('div.math, mjx-container')) {
     if (one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === 'auto') {
       one.tabIndex = 0;
       one.setAttribute('role', 'group');

@@ -140,6 +140,7 @@ def forecast_memory(
     n_weights: float | None = None,
     n_more: float = 0,
     itemsize: int = 8,
+    in_order: bool = False,
 ) -> float:
     """Forecast what a fit holds at its peak besides its data, from sizes alone.
 
@@ -166,6 +167,8 @@ def forecast_memory(
         Vectors of parameters besides: means of them, the best so far.
     itemsize : int, default=8
         Bytes of a number: 4 for float32.
+    in_order : bool, default=False
+        Whether pairs come in the order of their rows, as those of a matrix: nothing is sorted.
 
     Returns
     -------
@@ -207,8 +210,9 @@ def forecast_memory(
         n_params = ids * n_components if n_weights is None else n_weights
         history = 52 * 8 * n_params if solver == 'lbfgs' else 0
         fitted = (_PAIRS[solver] + n_more) * itemsize * n_params + history
-        fitted += (70 if solver == 'als' else 82) * n_pairs
-        return max(fitted, 95 * n_pairs) + 120 * ids  # 95 where the pairs are read
+        fitted += (82 if solver != 'als' else 38 if in_order else 70) * n_pairs
+        reading = 56 if in_order else 95
+        return max(fitted, reading * n_pairs) + 120 * ids
     if estimator != 'ordinal':
         raise ValueError(f'{estimator!r} is none of softmax, bound, tagger, similarity, ordinal')
     if solver not in ('lbfgs', 'svrg', 'sgd', 'gd', 'gram'):

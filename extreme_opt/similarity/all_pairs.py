@@ -245,12 +245,20 @@ def observed_pairs(
     keys = left.astype(np.int64) * max(n_right, 1)
     keys += right.astype(np.int64, copy=False)
     left, right = left.astype(np.int32), right.astype(np.int32)
-    order = np.argsort(keys, kind='stable')
-    keys = keys[order]
+    small = np.int32 if len(left) < 2**31 else np.int64
+    order = np.arange(len(left), dtype=small)
+    if (keys[1:] < keys[:-1]).any():  # a table of rows is in order already
+        order = np.argsort(keys, kind='stable').astype(small)
+        keys, left, right = keys[order], left[order], right[order]
     again = np.flatnonzero(keys[1:] == keys[:-1])
     del keys
+    plain = labels is None and pair_weights is None
     labels = _per_pair(labels, stored, 'labels', len(left), order, dtype)
-    weights = _per_pair(pair_weights, stored, 'pair_weights', len(left), order, dtype)
+    weights = (
+        labels
+        if plain
+        else _per_pair(pair_weights, stored, 'pair_weights', len(left), order, dtype)
+    )
     if len(again):
         first, second = order[again[0]], order[again[0] + 1]
         what = (
@@ -259,7 +267,7 @@ def observed_pairs(
             else 'with the same label'
         )
         raise ValueError(
-            f'observed[{second}] repeats pair ({left[first]}, {right[first]}) of '
+            f'observed[{second}] repeats pair ({left[again[0]]}, {right[again[0]]}) of '
             f'observed[{first}] {what}; '
             'keep one of them, np.unique(observed, axis=0) does'
         )
@@ -272,20 +280,11 @@ def observed_pairs(
         np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=n))])
         for ids, n in ((left, n_left), (right, n_right))
     )
-    small = np.int32 if len(left) < 2**31 else np.int64
-    rights = right[order]
-    places = np.argsort(rights, kind='stable').astype(small)
+    numbers = np.arange(len(left), dtype=small)
+    columns = sparse.csr_array((numbers, right, starts), shape=(n_left, n_right)).tocsc()
+    lefts, places = columns.indices.astype(np.int32, copy=False), columns.data
     return ObservedPairs(
-        n_left,
-        n_right,
-        starts,
-        rights,
-        labels,
-        weights,
-        turned,
-        left[order][places],
-        places,
-        order.astype(small),
+        n_left, n_right, starts, right, labels, weights, turned, lefts, places, order
     )
 
 # %% ../../nbs/engine/similarity/10_all_pairs.ipynb #f02ce084

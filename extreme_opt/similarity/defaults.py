@@ -43,7 +43,8 @@ def penalty_scale(pairs, shape):
         return 1.0
     matrix = pattern(pairs, shape).astype(np.float64)
     left, values, right = randomized_svd(matrix, min(10, *shape), random_state=0)
-    rows, columns = (ids[:: -(-matrix.nnz // 10**5)] for ids in matrix.nonzero())
+    some = np.arange(0, matrix.nnz, -(-matrix.nnz // 10**5))
+    rows, columns = np.searchsorted(matrix.indptr, some, 'right') - 1, matrix.indices[some]
     fitted = np.einsum('ij,ij->i', left[rows] * values, right.T[columns])
     h = (left**2).sum(1)[rows], (right**2).sum(0)[columns]
     own = h[0] + h[1] - h[0] * h[1]

@@ -121,7 +121,8 @@ def aligned_features(features, side, ids, column, fitted=None):
     place[codes] = np.arange(len(codes))
     again = np.flatnonzero(place[codes] != np.arange(len(codes)))
     if len(again):
-        raise ValueError(f'{side}_features has id {own.tolist()[again[0]]!r} twice; keep one row of it')
+        found = own.tolist()[again[0]]
+        raise ValueError(f'{side}_features has id {found!r} twice; keep one row of it')
     missing = np.flatnonzero(place < 0)
     if len(missing):
         raise ValueError(

@@ -30,6 +30,7 @@ from ..core.gauss_newton import GaussNewton
 from ..core.memory import check_memory, forecast_memory, free_memory
 from ..core.run import Run
 from ..core.solver import EarlyStopping, Status
+from ..core.streams import stream
 from ..core.validation import (
     COUNT,
     FLAG,
@@ -112,6 +113,7 @@ from .warm_start import fitted_tower, grown_params, tower_shape, written_shape
 _MAX_ITER = dict(als=15, lbfgs=200)  # of "auto", where it is not 30
 _MOST_ABOVE = 1.001  # times the loss of scores that are all zero that a fit may have unsaid
 _FIRST_STEPS, _MORE_STEPS = 6, 2  # of a search of settings
+_MOST_SEARCHED = 10**7  # pairs; of more, those of some left entities
 PRIOR_FIT = dict(loss='squared', solver='newton', max_iter=5, tol=None)  # of `cold_start`
 _SEARCHING = 'newton', 'als', 'lbfgs', 'gd', 'adagrad'  # solvers whose steps never raise the loss
 
@@ -372,6 +374,7 @@ class SimilarityModel(ListEstimator):
     A search holds out a tenth of the pairs (or takes those of `validation`) and makes short fits,
     each from the factors of the last. It doubles or halves the rule for as long as the mean of
     `metric` gains more than its standard error; all pairs are then fitted with that multiple.
+    Of more than ten million pairs it takes those of so many left entities.
     Where one side has more than eight times as many entities as the other, and there are a thousand
     pairs, "auto" is "search": no rule was good on such tables.
 
@@ -549,9 +552,11 @@ class SimilarityModel(ListEstimator):
             n_weights=float(sum(n * width[0] for n, width in zip(widths, hidden))),
             n_components=self.n_components,
             itemsize=np.dtype(self.dtype).itemsize,
+            in_order=not (np.diff(pairs.pairs[:, 0]) < 0).any(),
         )
-        if searched_settings(self, self.settings_, pairs):  # by fits of a part, beside this one
-            needed *= 2
+        if searched_settings(self, self.settings_, pairs):  # by fits of a part, beside the pairs
+            share = self._searched_share(pairs)
+            needed = max(needed, 2 * share * needed + 16 * len(pairs.pairs) * (share < 1))
         check_memory(
             needed,
             f'{type(self).__name__}.fit',
@@ -651,6 +656,7 @@ class SimilarityModel(ListEstimator):
             return objective, None
         rest = found
         if held_out is None:
+            found = self._part_to_search(found)
             out = held_out_pairs(found, 0.1, found.shape, seed_from(self.random_state))
             rest, held_out = subset(found, ~out), found.pairs[out]
         rule = objective_of(self, self.settings_, rest)
@@ -683,6 +689,27 @@ class SimilarityModel(ListEstimator):
             ridge=objective.ridge * times.get('ridge', 1.0),
             square=objective.square | dict(unobserved_weight=omega),
         ), table
+
+    def _searched_share(self, found: Any) -> float:
+        "Share of the left entities that a search needs."
+        whole = self.row_weights is not None or self.prior is not None or self.exclude_self
+        if whole or found.shape[0] < found.shape[1]:
+            return 1.0
+        return min(1.0, _MOST_SEARCHED / max(len(found.pairs), 1))
+
+    def _part_to_search(self, found: Any) -> Any:
+        "The pairs of so many left entities that a search is short, numbered anew."
+        share, n_left = self._searched_share(found), found.shape[0]
+        if share == 1.0:
+            return found
+        rng = stream(seed_from(self.random_state), 'search')
+        chosen = np.sort(rng.choice(n_left, int(share * n_left), replace=False))
+        place = np.full(n_left, -1)
+        place[chosen] = np.arange(len(chosen))
+        left = place[found.pairs[:, 0]]
+        part = subset(found, left >= 0)
+        part.pairs[:, 0] = left[left >= 0]
+        return part._replace(shape=(len(chosen), found.shape[1]))
 
     def _make_problem(
         self, objective: Objective, pairs: Any, features: list
@@ -1079,8 +1106,9 @@ class SimilarityModel(ListEstimator):
             mixture = None
         rows: Any = None
         if features is not None:
-            names = self._feature_names[0]
-            warn_empty_rows(read_features(features, 'left', held.reader.column(0), names)[0], 'left')
+            known = self._feature_names[0]
+            given = read_features(features, 'left', held.reader.column(0), known)[0]
+            warn_empty_rows(given, 'left')
         elif history is None:
             rows = ... if ids is None else held.reader.rows_of(ids, 0)
         left: Any

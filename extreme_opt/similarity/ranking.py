@@ -260,9 +260,9 @@ def pattern(pairs: np.ndarray, shape: tuple[int, int]) -> scipy.sparse.csr_array
     csr_array of shape (n_left, n_right)
         Of ones, sorted, duplicates once.
     """
-    made = scipy.sparse.csr_array(
-        (np.ones(len(pairs), np.int8), (pairs[:, 0], pairs[:, 1])), shape=shape
-    )
+    small = np.int32 if max(len(pairs), *shape) < 2**31 else np.int64
+    ids = tuple(pairs.T.astype(small))
+    made = scipy.sparse.csr_array((np.ones(len(pairs), np.int8), ids), shape=shape)
     made.sum_duplicates()
     made.data[:] = 1
     return made

@@ -482,11 +482,11 @@ class Retriever:
         unseen = places[counts[places] == 0]
         if len(unseen):
             remedy = '' if side else '; recommend(history=...) takes what is known now'
+            first = self.reader.ids[side].tolist()[unseen[0]]
             warn_caller(
                 f'{len(unseen)} {SIDES[side]} ids had no pair '
                 + ('' if pairs.nnz == self.observed.nnz else 'with a label above 0 ')
-                + f'in the fit (first: {self.reader.ids[side].tolist()[unseen[0]]!r}), so their lists say nothing about '
-                f'them{remedy}',
+                + f'in the fit (first: {first!r}), so their lists say nothing about them{remedy}',
                 UserWarning,
             )
 

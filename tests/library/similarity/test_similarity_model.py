@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from extreme_opt import data
+from extreme_opt import data, similarity
 from extreme_opt.core import FitDiverged
 from extreme_opt.core.serialize import load_model, save_model
 from extreme_opt.similarity import (
@@ -1825,6 +1825,27 @@ def test_a_search_keeps_a_multiple_of_the_rule():
     assert set(one.search_[0]) == {'ridge', 'chosen', 'ndcg@20'}
     assert one.unobserved_weight_ == pytest.approx(0.1)
     assert SimilarityModel(4).fit(pairs[pairs[:, 0] < 200]).search_ is None  # too little to choose
+
+
+def test_a_search_takes_some_of_very_many_pairs(monkeypatch):
+    pairs, seen = lopsided(), []
+    part = SimilarityModel._part_to_search
+
+    def noted(self, found):
+        seen.append(part(self, found))
+        return seen[-1]
+
+    monkeypatch.setattr(SimilarityModel, '_part_to_search', noted)
+    monkeypatch.setattr(similarity.model, '_MOST_SEARCHED', len(pairs) // 3)
+    model = SimilarityModel(8).fit(pairs)
+    n_left = int(pairs[:, 0].max()) + 1
+    assert 0.32 * n_left < seen[0].shape[0] < 0.34 * n_left and seen[0].shape[1] == 40
+    assert 0.2 * len(pairs) < len(seen[0].pairs) < 0.5 * len(pairs)
+    assert seen[0].pairs[:, 0].max() < seen[0].shape[0]
+    assert model.left_embeddings_.shape == (n_left, 8) and len(model.search_) > 2
+    assert SimilarityModel(8).fit(pairs).search_ == model.search_
+    SimilarityModel(8, row_weights=np.ones(n_left)).fit(pairs)
+    assert seen[-1].shape == (n_left, 40)  # weights of rows: all of them
 
 
 @pytest.mark.parametrize(
