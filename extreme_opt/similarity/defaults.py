@@ -136,13 +136,21 @@ def chosen_settings(model, features, found):
     )
 
 
+_NARROWEST, _FIRST_WIDTH, _WIDEST = 8, 64, 512  # of a search of the number of components
 _LOPSIDED = 8  # times as many entities on one side as on the other
 _ENOUGH = 1000  # pairs
 
 
+def searched_widths(shape):
+    "The least, the first and the largest number of components that a search tries."
+    most = max(1, min(_WIDEST, *shape))
+    return min(_NARROWEST, most), min(_FIRST_WIDTH, most), most
+
+
 def searched_settings(model, settings, found):
-    "The settings whose multiples of the rule held-out pairs choose."
-    given = {name: getattr(model, name) for name in ('ridge', 'unobserved_weight')}
+    "The settings that held-out pairs choose: the width, unless it is kept, and then multiples."
+    names = 'n_components', 'ridge', 'unobserved_weight'
+    given = {name: getattr(model, name) for name in names}
     asked = [name for name, value in given.items() if isinstance(value, str) and value == 'search']
     if settings['solver'] != 'als' or found.labels is not None or model.client is not None:
         for name in asked:
@@ -151,6 +159,9 @@ def searched_settings(model, settings, found):
                 'GridSearchCV searches all settings'
             )
         return []
+    if model._again():
+        given['n_components'] = model.n_components_
+        asked = [name for name in asked if name != 'n_components']
     few, many = sorted(found.shape)
     if many > _LOPSIDED * few and len(found.pairs) >= _ENOUGH:
         return [name for name, value in given.items() if isinstance(value, str)]
@@ -161,6 +172,7 @@ class Objective(NamedTuple):
     'What a fit minimizes, with a number in place of each "auto".'
 
     loss: str
+    n_components: int
     ridge: float
     square: dict  # settings of the square on unobserved pairs
     scales: tuple  # of the own embeddings of either side, or None
@@ -191,6 +203,9 @@ def objective_of(model, settings, pairs, prior=None):
             )
         columns = frequency_weights(counts[1] + 1, model.popularity_power)
     loss, ridge, omega = settings['loss'], model.ridge, model.unobserved_weight
+    k = model.n_components
+    if isinstance(k, str):
+        k = model.n_components_ if model._again() else searched_widths(pairs.shape)[1]
     more_weight, more_ridge = (times * settings['penalty_scale'] for times in AUTO_TIMES[loss])
     total = len(pairs.pairs) if pairs.weights is None else float(pairs.weights.sum())
     if isinstance(ridge, str):
@@ -210,7 +225,8 @@ def objective_of(model, settings, pairs, prior=None):
         prior=prior,
         prior_weight=settings['prior_weight'],
     )
-    return Objective(loss, ridge, square, *_spread_ridge(counts, settings['ridge_power']))
+    spread = _spread_ridge(counts, settings['ridge_power'])
+    return Objective(loss, int(k), ridge, square, *spread)
 
 
 DAMPING = 0.2  # of the first Gauss-Newton step, in automatic ridges

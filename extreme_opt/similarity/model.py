@@ -61,6 +61,7 @@ from .defaults import (
     chosen_settings,
     objective_of,
     searched_settings,
+    searched_widths,
 )
 from .features import (
     aligned_features,
@@ -209,8 +210,9 @@ class SimilarityModel(ListEstimator):
 
     Parameters
     ----------
-    n_components : int, default=64
-        Width of the embeddings.
+    n_components : int or "search", default=64
+        Width of the embeddings. "search" doubles or halves 64 as held-out pairs want, for
+        solver="als". See Notes.
     left, right : MLP or "auto", default="auto"
         Shapes of the towers: `Linear()` or `MLP(...)`; "auto" is `Linear()`.
     solver : {"auto", "newton", "als", "lbfgs", "gd", "adagrad", "block", "pair", "sogram"}
@@ -321,13 +323,15 @@ class SimilarityModel(ListEstimator):
     left_ids_ : ndarray of shape (n_left,)
         Id of each row of `left_embeddings_`; row numbers where the fit had none.
     right_ids_ : ndarray of shape (n_right,)
-    left_embeddings_ : ndarray of shape (n_left, n_components)
-    right_embeddings_ : ndarray of shape (n_right, n_components)
+    left_embeddings_ : ndarray of shape (n_left, n_components_)
+    right_embeddings_ : ndarray of shape (n_right, n_components_)
     left_biases_ : ndarray of shape (n_left,) or None
         Added to the inner products; None unless `biases=True`.
     right_biases_ : ndarray of shape (n_right,) or None
     observed_ : csr_array of shape (n_left, n_right)
         Ones at the pairs of `fit`.
+    n_components_ : int
+        Width of the embeddings.
     ridge_, unobserved_weight_ : float
         The weights used.
     settings_ : dict
@@ -375,6 +379,10 @@ class SimilarityModel(ListEstimator):
     each from the factors of the last. It doubles or halves the rule for as long as the mean of
     `metric` gains more than its standard error; all pairs are then fitted with that multiple.
     Of more than ten million pairs it takes those of so many left entities.
+    With `n_components="search"` the width comes first, at the ridge and the weight of the rule,
+    or those that are given: from 64 down to 8 or up to 512, and never more than the smaller side
+    has entities. Each width starts anew. The forecast of memory is that of the largest. A fit with
+    `warm_start` keeps the width of the last.
     Where one side has more than eight times as many entities as the other, and there are a thousand
     pairs, "auto" is "search": no rule was good on such tables.
 
@@ -412,10 +420,11 @@ class SimilarityModel(ListEstimator):
     left_biases_ = _fitted_part('left_biases_', lambda held: held.embeddings.biases[0])
     right_biases_ = _fitted_part('right_biases_', lambda held: held.embeddings.biases[1])
     index_ = _fitted_part('index_', lambda held: held.index)
+    n_components_ = _fitted_part('n_components_', lambda held: held.embeddings.rows[0].shape[1])
 
     def __init__(
         self,
-        n_components: int = 64,
+        n_components: Any = 64,
         left: Any = 'auto',
         right: Any = 'auto',
         solver: str = 'auto',
@@ -491,7 +500,7 @@ class SimilarityModel(ListEstimator):
 
     _settings = dict(
         Estimator._settings,
-        n_components=COUNT,
+        n_components=COUNT._replace(words=('search',)),
         solver=one_of('auto', *SOLVERS),
         loss=one_of('auto', 'logistic', 'squared', 'softmax'),
         unobserved_weight=number_in(words=('auto', 'search')),
@@ -536,8 +545,10 @@ class SimilarityModel(ListEstimator):
             n if rows is None else rows.shape[-1] + n * bool(self.id_features)
             for rows, n in zip(features, pairs.shape)
         ]
-        shapes = [tower_shape(tower) for tower in (self.left, self.right)]
-        hidden = [getattr(tower, 'hidden', ())[:1] or (self.n_components,) for tower in shapes]
+        shapes, k = [tower_shape(tower) for tower in (self.left, self.right)], self.n_components
+        if isinstance(k, str):
+            k = self.n_components_ if self._again() else searched_widths(pairs.shape)[2]
+        hidden = [getattr(tower, 'hidden', ())[:1] or (k,) for tower in shapes]
         more = 0.0
         if prior is not None:  # its leading directions
             more = 24.0 * min(128, prior[0].shape[1]) * sum(pairs.shape)
@@ -550,7 +561,7 @@ class SimilarityModel(ListEstimator):
             n_right=pairs.shape[1],
             n_pairs=len(pairs.pairs),
             n_weights=float(sum(n * width[0] for n, width in zip(widths, hidden))),
-            n_components=self.n_components,
+            n_components=k,
             itemsize=np.dtype(self.dtype).itemsize,
             in_order=not (np.diff(pairs.pairs[:, 0]) < 0).any(),
         )
@@ -642,15 +653,16 @@ class SimilarityModel(ListEstimator):
         n = int(column.max()) + 1 if len(column) else 0
         if last is not None:
             return max(n, last.shape[at])
-        _warn_gaps(column, SIDES[at], n, 8 * int(self.n_components))
+        k = self.n_components
+        _warn_gaps(column, SIDES[at], n, 8 * (1 if isinstance(k, str) else int(k)))
         return n
 
     def _search(
         self, objective: Objective, found: Any, held_out: Any, reader: Any
     ) -> tuple[Objective, Any]:
-        """The objective with the multiples of the ridge and of the weight of unobserved pairs whose
-        lists are best, by short fits to a part of the pairs that go on from each other; and what
-        was tried, or None."""
+        """The objective with the width and the multiples of the ridge and of the weight of
+        unobserved pairs whose lists are best, by short fits to a part of the pairs, which go on
+        from each other where the width is the same; and what was tried, or None."""
         names = searched_settings(self, self.settings_, found)
         if not names:
             return objective, None
@@ -671,21 +683,25 @@ class SimilarityModel(ListEstimator):
         twin, matrix = self._copy(rest, np.ones(len(rest.pairs), bool))
         fixed = dict(ridge=rule.ridge, unobserved_weight=rule.square['unobserved_weight'])
         fixed['ridge_power'] = self.settings_['ridge_power']
-        twin.set_params(warm_start=True, tol=None, max_iter=_FIRST_STEPS, **fixed)
+        twin.set_params(n_components=rule.n_components, tol=None, **fixed)
 
         def values_of(settings: dict) -> np.ndarray:
-            twin.set_params(**settings).fit(matrix)
-            twin.max_iter = _MORE_STEPS
+            twin.set_params(**settings)
+            twin.warm_start = getattr(twin, 'n_components_', None) == twin.n_components
+            twin.max_iter = _MORE_STEPS if twin.warm_start else _FIRST_STEPS
+            twin.fit(matrix)
             score = twin._query(rows).scorer(slice(None))
             return measures_by_row(score, test, seen, (self.metric,))[2][self.metric]
 
-        now, table = double_or_halve(values_of, start)
+        limits = dict(n_components=searched_widths(found.shape)[::2])
+        now, table = double_or_halve(values_of, start, limits)
         for row in table:
             row['chosen'] = all(row[name] == now[name] for name in names)
             row[self.metric] = row.pop('mean')
         times = {name: now[name] / start[name] for name in names}
         omega = objective.square['unobserved_weight'] * times.get('unobserved_weight', 1.0)
         return objective._replace(
+            n_components=now.get('n_components', objective.n_components),
             ridge=objective.ridge * times.get('ridge', 1.0),
             square=objective.square | dict(unobserved_weight=omega),
         ), table
@@ -720,7 +736,7 @@ class SimilarityModel(ListEstimator):
             for side, rows, scale in zip(SIDES, features, objective.scales)
         ]
         shared: dict = dict(
-            n_components=self.n_components,
+            n_components=objective.n_components,
             left=tower_shape(self.left),
             right=tower_shape(self.right),
             pair_weights=pairs.weights,
@@ -900,7 +916,7 @@ class SimilarityModel(ListEstimator):
 
     def _embeddings(self, problem: Any, prior: tuple | None) -> Embeddings:
         "Embeddings and biases of both sides."
-        params, k = self.run_.state.params, int(self.n_components)
+        params, k = self.run_.state.params, int(problem.n_components)
         rows = [problem.embed(side, params) for side in (0, 1)]
         return Embeddings(
             tuple(np.ascontiguousarray(each[:, :k]) for each in rows),
@@ -926,7 +942,7 @@ class SimilarityModel(ListEstimator):
             lambda train, rows, weight: self._twin(found, train, rows, weight, said),
             reader.itself() if self.exclude_self else None,
         )
-        k, explained = int(self.n_components), self._mixture.sources['regression'].sides
+        k, explained = self.n_components_, self._mixture.sources['regression'].sides
         self._retriever.embeddings = Embeddings(
             tuple(rows[:, :k].astype(self.left_embeddings_.dtype) for rows in explained),
             tuple(
@@ -942,6 +958,7 @@ class SimilarityModel(ListEstimator):
         a weight. How it ended is said once for all of them; what is wrong with the data was said
         before."""
         twin, matrix = self._copy(found, train)
+        twin.n_components = self.n_components_
         if any(rows is not None for rows in features):  # a search is for ids
             names = 'ridge', 'unobserved_weight'
             twin.set_params(**{
@@ -1001,17 +1018,18 @@ class SimilarityModel(ListEstimator):
         known = len(self.left_ids_), len(self.right_ids_)
         shapes = self.left_embeddings_.shape, self.right_embeddings_.shape
         whole = all(len(shape) == 2 for shape in shapes) and self.observed_.shape == known
-        if not whole or tuple(zip(*shapes)) != (known, 2 * (self.n_components,)):
+        k = shapes[0][-1] if self.n_components == 'search' else int(self.n_components)
+        if not whole or tuple(zip(*shapes)) != (known, 2 * (k,)):
             raise ValueError(f'it has embeddings of shapes {shapes} for {known} ids')
         for name, n in zip(('left_biases_', 'right_biases_'), known):
             if (biases := getattr(self, name)) is not None and np.shape(biases) != (n,):
                 raise ValueError(f'its {name} has shape {np.shape(biases)} for {n} ids')
         check_finite(self, 'left_embeddings_', 'right_embeddings_', 'left_biases_', 'right_biases_')
         sizes = [largest_size(rows) for rows in (self.left_embeddings_, self.right_embeddings_)]
-        limit = np.sqrt(np.finfo(self.left_embeddings_.dtype).max / max(1, self.n_components))
+        limit = np.sqrt(np.finfo(self.left_embeddings_.dtype).max / max(1, k))
         if max(sizes) > limit:
             raise ValueError(f'its embeddings hold {max(sizes):.3g}, whose scores are not finite')
-        check_fold(self._fold, int(self.n_components) + bool(self.biases), known[1])
+        check_fold(self._fold, k + bool(self.biases), known[1])
         if (prior := self._retriever.embeddings.prior) is not None:
             sizes_of_prior = [np.shape(rows) for rows in prior]
             if [*zip(*sizes_of_prior)] != [known, 2 * (sizes_of_prior[0][-1],)]:
@@ -1038,7 +1056,7 @@ class SimilarityModel(ListEstimator):
     def _new_rows(self, side: int, features: Any) -> tuple[np.ndarray, np.ndarray | None]:
         "Embeddings and biases (or None) of entities, from their features and the fitted towers."
         if self._mixture is not None and self._mixture.explains(side):
-            k = int(self.n_components)
+            k = self.n_components_
             wide = self._mixture.explain(side, self._described(side, features))
             rows = check_scores(wide.astype(self.left_embeddings_.dtype))
             return rows[:, :k], rows[:, k + side] if self.biases else None

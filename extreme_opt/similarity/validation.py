@@ -92,17 +92,20 @@ def clear_gain(gains):
     return len(gains) > 1 and gains.mean() > gains.std(ddof=1) / np.sqrt(len(gains))
 
 
-def double_or_halve(values_of, start, most=6):
+def double_or_halve(values_of, start, limits=None, most=6):
     """Settings that are doubled, or else halved, one after the other, for as long as that is a
-    clear gain. `values_of(settings)` has a value for each entity. Also what was tried, with its
-    mean."""
-    now, best = dict(start), values_of(start)
+    clear gain. `values_of(settings)` has a value for each entity, `limits` the least and the
+    largest value of some settings. Also what was tried, with its mean."""
+    now, best, limits = dict(start), values_of(start), limits or {}
     table = [now | dict(mean=mean_of(best))]
     for name in start:
         for times in (2.0, 0.5):
             moves = 0
             while moves < most:
-                to = now | {name: now[name] * times}
+                to = now | {name: type(now[name])(now[name] * times)}
+                low, high = limits.get(name, (0, np.inf))
+                if not low <= to[name] <= high:
+                    break
                 values = values_of(to)
                 table.append(to | dict(mean=mean_of(values)))
                 if not clear_gain(values - best):

@@ -238,13 +238,14 @@ def test_a_search_goes_with_cold_start():
     "The fits that read features have no search; embeddings of ids have."
     words, train, _, _ = topics(n=60)
     model = SimilarityModel(
-        2,
+        'search',
         tol=None,
         ridge='search',
         unobserved_weight='search',
         cold_start=['towers', 'prior', 'regression'],
     ).fit(pattern(train, (60, 60)), words, words)
     assert model.search_ and model.cold_start_
+    assert model.left_embeddings_.shape == (60, model.n_components_)
 
 
 def test_new_entities_without_any_feature_are_named(fitted):

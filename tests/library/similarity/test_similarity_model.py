@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from extreme_opt import data, similarity
 from extreme_opt.core import FitDiverged
@@ -1805,6 +1806,9 @@ def test_a_setting_moves_by_factors_of_two_while_that_is_a_clear_gain():
     assert now == dict(a=8.0, b=0.25)
     assert [row['a'] for row in table] == [1, 2, 4, 8, 16, 8, 8, 8, 8]
     assert len(double_or_halve(lambda setting: noise * 0, dict(a=1.0))[1]) == 3
+    now, table = double_or_halve(lambda at: noise - at['k'], dict(k=20), dict(k=(4, 30)))
+    assert now == dict(k=5) and isinstance(now['k'], int)
+    assert [row['k'] for row in table] == [20, 10, 5]
     assert not clear_gain(np.array([1.0])) and not clear_gain(np.array([3.0, -1.0, np.nan]))
 
 
@@ -1851,7 +1855,84 @@ def test_a_search_takes_some_of_very_many_pairs(monkeypatch):
 @pytest.mark.parametrize(
     'settings', [dict(solver='newton'), dict(values='labels'), dict(loss='softmax')]
 )
-def test_a_search_that_has_no_short_fits_is_refused(settings):
+@pytest.mark.parametrize('name', ['ridge', 'n_components'])
+def test_a_search_that_has_no_short_fits_is_refused(settings, name):
     log = dict(user=[0, 0, 1, 1], item=[0, 1, 1, 2], like=[1, 0, 1, 1])
-    with pytest.raises(ValueError, match='ridge="search" needs solver="als"'):
-        SimilarityModel(2, ridge='search', **settings).fit(log)
+    with pytest.raises(ValueError, match=f'{name}="search" needs solver="als"') as caught:
+        SimilarityModel(**{name: 'search'}, **settings).fit(log)
+    assert '\n' not in str(caught.value)
+
+
+def cliques(n_kinds, n_left=600, n_right=600):
+    "Each entity has a kind, and most pairs of the same kind are observed."
+    rng = np.random.default_rng(0)
+    left, right = np.arange(n_left) % n_kinds, np.arange(n_right) % n_kinds
+    own = (left[:, None] == right) & (rng.random((n_left, n_right)) < 0.8)
+    return np.argwhere(own | (rng.random((n_left, n_right)) < 0.002))
+
+
+WIDTH = dict(n_components='search', metric='recall@5')
+
+
+@pytest.fixture(scope='module')
+def widened():
+    return SimilarityModel(**WIDTH).fit(cliques(120))
+
+
+def test_a_search_doubles_the_width_where_64_are_too_few(widened):
+    assert [row['n_components'] for row in widened.search_][:2] == [64, 128]
+    assert widened.n_components_ == 128 == widened.left_embeddings_.shape[1]
+    assert [row['n_components'] for row in widened.search_ if row['chosen']] == [128]
+    assert widened.n_components == 'search' == clone(widened).n_components
+    fixed = SimilarityModel(128).fit(cliques(120))
+    np.testing.assert_array_equal(fixed.left_embeddings_, widened.left_embeddings_)
+    assert fixed.n_components_ == 128 and fixed.ridge_ == widened.ridge_
+
+
+def test_a_search_keeps_the_width_where_64_are_enough():
+    model = SimilarityModel(**WIDTH).fit(cliques(10))
+    assert model.n_components_ == 64
+    assert [row['n_components'] for row in model.search_] == [64, 128, 32]
+
+
+def test_a_search_of_the_width_comes_first_and_stays_within_the_sides():
+    pairs = lopsided()  # 900 and 40: "auto" is a search of the ridge and the weight
+    model = SimilarityModel(**WIDTH).fit(pairs)
+    tried = [row['n_components'] for row in model.search_]
+    assert tried[:2] == [40, 20] and set(tried) <= {40, 20, 10}
+    assert len({(row['ridge'], row['unobserved_weight']) for row in model.search_[:2]}) == 1
+    later = model.search_[len(set(tried)) :]
+    assert later and {row['n_components'] for row in later} == {model.n_components_}
+    again = SimilarityModel(**WIDTH, ridge='search', unobserved_weight='search').fit(pairs)
+    assert again.search_ == model.search_
+    few = SimilarityModel(n_components='search').fit(cliques(2, 30, 3))
+    assert few.n_components_ == 3
+
+
+def test_a_width_that_was_searched_is_kept_by_files_and_warm_starts(widened, tmp_path):
+    widened.save(tmp_path / 'model')
+    back = SimilarityModel.load(tmp_path / 'model')
+    assert (back.n_components, back.n_components_) == ('search', 128)
+    assert back.search_ == widened.search_
+    np.testing.assert_array_equal(back.recommend([3])[0], widened.recommend([3])[0])
+    narrow = cliques(10)
+    back.set_params(warm_start=True, max_iter=2, tol=None).fit(narrow)
+    assert back.n_components_ == 128 and back.search_ is None
+    assert back.set_params(warm_start=False).fit(narrow).n_components_ == 64
+    with pytest.raises(ValueError, match="n_components='find' is neither a whole"):
+        SimilarityModel('find').fit(narrow)
+
+
+def test_a_search_of_the_width_needs_the_memory_of_the_widest(monkeypatch):
+    asked = []
+
+    def noted(n_bytes, what, *advice):
+        asked.append((what, n_bytes))
+
+    def forecast(k):
+        asked.clear()
+        SimilarityModel(k, max_iter=1, tol=None).fit(cliques(10))
+        return next(n_bytes for what, n_bytes in asked if what == 'SimilarityModel.fit')
+
+    monkeypatch.setattr(similarity.model, 'check_memory', noted)
+    assert forecast(64) < forecast(512) == forecast('search') / 2  # the copy that is searched
