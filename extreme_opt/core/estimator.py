@@ -210,7 +210,8 @@ def check_shared(estimator: Any, solver: Any, alone: bool = True) -> None:
     if not hasattr(solver, 'n_jobs'):
         chosen = getattr(estimator, 'solver', type(solver).__name__)
         raise ValueError(
-            f'n_jobs={shown(estimator.n_jobs)}, but solver={chosen!r} runs on 1 thread; leave n_jobs=1'
+            f'n_jobs={shown(estimator.n_jobs)}, but solver={chosen!r} runs on 1 thread; leave '
+            'n_jobs=1'
         )
 
 # %% ../../nbs/engine/core/70_estimator.ipynb #61288af5

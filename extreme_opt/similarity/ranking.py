@@ -206,8 +206,8 @@ def measure_of(name: str) -> tuple[Callable, int]:
     if kind in MEASURES and k.isdigit() and int(k) > 0:
         return MEASURES[kind], int(k)
     raise ValueError(
-        f'measure {shown(name)} is not known, expected "auc" or one of {", ".join(MEASURES)} with a '
-        'length, as in "recall@20"'
+        f'measure {shown(name)} is not known, expected "auc" or one of {", ".join(MEASURES)} with '
+        'a length, as in "recall@20"'
     )
 
 # %% ../../nbs/engine/similarity/75_ranking.ipynb #acc5ebcd
