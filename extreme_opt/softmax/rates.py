@@ -348,7 +348,9 @@ def choose_schedule(
     return rate or step / scale, epochs, ridge or 0.0, tried
 
 
-def choose_share(judged: Any, weights: np.ndarray, margin_weights: np.ndarray) -> tuple[float, float]:
+def choose_share(
+    judged: Any, weights: np.ndarray, margin_weights: np.ndarray
+) -> tuple[float, float]:
     """Choose how much of one-vs-rest margins to blend into softmax scores: the largest share at
     which the log-loss is within half a percent of that without.
 
