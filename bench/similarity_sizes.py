@@ -8,16 +8,19 @@ held out; recall@20 is the share of them among the twenty best items that the us
 - `small` has 120,000 x 18,000 and 2.5 million pairs, `fifth` a fifth of the users and pairs of the
   Netflix table, `netflix` all of them (478,251 x 17,768, 51 million). `SimilarityModel()` is
   everything by default: 64 components, float32, alternating least squares. `told_after` are the
-  seconds on the wall after which a terminal is told of a fit that nobody asked to tell, `rise_mb`
+  seconds on the wall after which a terminal is told of a fit that nobody asked to tell,
+  `search_seconds` those of the search for `ridge` and `unobserved_weight`, which are what the fit
+  took, `rise_mb`
   what the fit adds at most to the memory held before it, and `forecast_mb` what was forecast.
 - "ALS" and "implicit" iterate on the same objective (confidence 1 on pairs and on all other cells
   1/10, ridge 1, 64 components, float32), on `small` and `fifth`: `step_seconds` of one iteration,
   mean of five after the first, `loss` of that objective and recall after the six, memory before any
   pair is read (`base_mb`: interpreter, imports, for ours compiled code) and after it (`fit_mb`).
-- "GaussNewton": the paper's towers, 256-256-128 with ELU on ids, at 69,786 x 10,210 with 4.5
-  million pairs (`ml10m`): a gradient and five products; `step_seconds` is the gradient plus the
-  thirty products of an iteration, projected. At the size of the Netflix table (478,251 x 17,768, 51
-  million) it is projected by the number of ids and pairs.
+- "GaussNewton": the paper's towers, 256-256-128 with ELU on ids, at the sizes of MovieLens-10M
+  with the paper's pairs (`ml10m`) and with all ratings (`ml10m_raw`), a tenth of the first
+  (`tenth`): one iteration from a random start, with `n_products` products with the curvature and
+  `n_values` losses in the search for a step, and apart from it a gradient and a product, which is
+  all that `netflix` takes. `vector_mb` is one vector of parameters.
 
 Each part has a process of its own, in which the pairs are read from a file; processor seconds.
 """
@@ -28,6 +31,7 @@ import io
 import os
 import sys
 import tempfile
+import types
 import warnings
 from pathlib import Path
 from time import process_time, time
@@ -45,9 +49,11 @@ SIZES = dict(
     small=(120_000, 18_000, 2_500_000),
     fifth=(95_650, 17_768, 10_245_670),
     netflix=(478_251, 17_768, 51_228_351),
+    tenth=(6_979, 1_021, 450_582),
     ml10m=(69_786, 10_210, 4_505_820),
+    ml10m_raw=(71_567, 10_681, 10_000_054),
 )
-K, REST, RIDGE, STEPS, PRODUCTS = 64, 0.1, 1.0, 5, 30
+K, REST, RIDGE, STEPS = 64, 0.1, 1.0, 5
 ROOM = Path(os.environ.get('PARTS') or tempfile.mkdtemp())
 
 
@@ -127,9 +133,19 @@ def fit(name: str) -> dict:
     told, sys.stderr = sys.stderr, Watched()
     said: list = []
     module.check_memory = lambda needed, *_: said.append(needed / 2**20)
+    search, spent = SimilarityModel._search, [0.0]
+
+    def timed(*args):
+        mark = process_time()
+        found = search(*args)
+        spent[0] += process_time() - mark
+        return found
+
     level = held_mb()
     mark = process_time()
-    model = SimilarityModel().fit(X)
+    model = SimilarityModel()
+    model._search = types.MethodType(timed, model)
+    model.fit(X)
     seconds, peak = process_time() - mark, memory.peak_mb()
     told, sys.stderr = sys.stderr, told
     hits = [
@@ -139,6 +155,10 @@ def fit(name: str) -> dict:
     return dict(
         seconds=seconds,
         pairs=X.nnz,
+        search_seconds=f'{spent[0]:.3g}',
+        settings_tried=len(model.search_ or ()),
+        ridge=f'{model.ridge_:.4g}',
+        unobserved_weight=f'{model.unobserved_weight_:.4g}',
         iterations=model.n_iter_,
         told_after=told.first,
         rise_mb=f'{peak - level:.0f}',
@@ -230,31 +250,52 @@ def implicit(name: str) -> dict:
 
 
 def newton(name: str) -> dict:
-    "A gradient and products with the curvature, towers 256-256-128 on ids."
+    "A gradient, products with the curvature and one iteration, towers 256-256-128 on ids."
+    import memory
+
+    from extreme_opt.core import GaussNewton, minimize
     from extreme_opt.similarity import MLP, AllPairs
 
     X, _, _ = pairs_of(name)
     pairs = X.tocoo()
     pairs = np.column_stack([pairs.row, pairs.col]).astype(np.int32)
-    shape = dict(n_left=X.shape[0], n_right=X.shape[1], dtype=np.float32)
+    shape = dict(n_left=X.shape[0], n_right=X.shape[1])
     towers = dict(left=MLP(256, 256), right=MLP(256, 256), n_components=128)
-    problem = AllPairs(pairs, **shape, **towers)
-    small = problem.warmup_problem()
-    small.ggn_vp(small.init_params(0), small.grad(small.init_params(0)))
+    few = AllPairs(pairs[:50], **shape, **towers, dtype=np.float32).warmup_problem()
+    minimize(few, GaussNewton(), max_iter=1)
+    level = held_mb()
+    problem = AllPairs(pairs, **shape, **towers, dtype=np.float32)
     params = problem.init_params(0)
     mark = process_time()
     grad = problem.grad(params)
     first, mark = process_time() - mark, process_time()
-    for _ in range(5):
+    for _ in range(2):
         problem.ggn_vp(params, grad)
-    each = (process_time() - mark) / 5
-    return dict(
-        seconds=first + 5 * each,
-        gradient_seconds=f'{first:.3g}',
-        product_seconds=f'{each:.3g}',
-        step_seconds=f'{first + PRODUCTS * each:.3g}',
-        vector_mb=f'{problem.memory() / 1e6:.0f}',
+    each = (process_time() - mark) / 2
+    told: dict = dict(gradient_seconds=f'{first:.3g}', product_seconds=f'{each:.3g}')
+    if name != 'netflix':  # there an iteration takes more than five minutes
+        del grad
+        mark = process_time()
+        state = minimize(problem, GaussNewton(), params, max_iter=1).state
+        told['seconds'] = process_time() - mark
+        told |= dict(iterations=1, n_products=state.n_products, n_values=state.n_values)
+        told['step_seconds'] = f'{told["seconds"]:.3g}'
+    return told | dict(
+        pairs=len(pairs),
+        rise_mb=f'{memory.peak_mb() - level:.0f}',
+        vector_mb=f'{params.nbytes / 2**20:.0f}',
     )
+
+
+def newton_forecast(name: str, pairs: int) -> dict:
+    "What those towers are forecast to hold, from sizes alone."
+    from extreme_opt.core.memory import forecast_memory
+
+    n_users, n_items, _ = SIZES[name]
+    n_weights = 256 * (n_users + n_items) + 2 * (256 * 257 + 128 * 257)
+    sizes = dict(n_left=n_users, n_right=n_items, n_pairs=pairs, n_weights=n_weights)
+    needed = forecast_memory('similarity', 'newton', **sizes, itemsize=4, in_order=True)
+    return dict(forecast_mb=f'{needed / 2**20:.0f}')
 
 
 def part(name: str, call: str) -> dict:
@@ -286,11 +327,15 @@ def main() -> list[dict]:
     for name, calls in dict(
         small=('fit', 'steps', 'implicit'),
         fifth=('fit', 'steps', 'implicit'),
+        tenth=('newton',),
         ml10m=('newton',),
-        netflix=('fit',) * full,
+        ml10m_raw=('newton',),
+        netflix=('fit', 'newton') * full,
     ).items():
         for call in calls:
             told = part(name, call)
+            if told.get('step_seconds') and call == 'newton':
+                told |= newton_forecast(name, told['pairs'])
             if told:
                 shape = dict(zip(('users', 'items'), SIZES[name], strict=False))
                 seconds = f'{told.pop("seconds"):.4g}' if 'seconds' in told else ''

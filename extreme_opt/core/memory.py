@@ -210,7 +210,7 @@ def forecast_memory(
         n_params = ids * n_components if n_weights is None else n_weights
         history = 52 * 8 * n_params if solver == 'lbfgs' else 0
         fitted = (_PAIRS[solver] + n_more) * itemsize * n_params + history
-        fitted += (82 if solver != 'als' else 38 if in_order else 70) * n_pairs
+        fitted += ((70 if solver == 'als' else 82) - 32 * in_order) * n_pairs
         reading = 56 if in_order else 95
         return max(fitted, reading * n_pairs) + 120 * ids
     if estimator != 'ordinal':

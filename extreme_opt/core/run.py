@@ -13,6 +13,8 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -687,6 +689,19 @@ def _remedy(problem: Any, solver: Any) -> str:
     return f'{cause}; {advice}' if advice else cause
 
 # %% ../../nbs/engine/core/30_run.ipynb #2c91f43a
+_TRIED: ContextVar[dict | None] = ContextVar('tried', default=None)
+
+
+@contextmanager
+def _choosing() -> Iterator[None]:
+    "Runs inside try settings: who watches unasked is told of them all in one line."
+    token = _TRIED.set(dict(begin=time.perf_counter(), n=0))
+    try:
+        yield
+    finally:
+        _TRIED.reset(token)
+
+
 class _Bar:
     """A tqdm bar over whichever budget was given, with the seconds left; lines where tqdm is
     missing, and one line after ten seconds where nobody asked but somebody watches."""
@@ -712,6 +727,9 @@ class _Bar:
                 self.next = 10.0
         if not verbose and not sys.stderr.isatty():
             self.next = math.inf
+        self.tried = None if verbose else _TRIED.get()
+        if self.tried:
+            self.tried['n'] += 1
 
     def __enter__(self) -> '_Bar':
         return self
@@ -743,6 +761,14 @@ class _Bar:
         if self.bar is not None:
             self.bar.set_postfix_str(', '.join(said), refresh=False)
             self.bar.update(done[self.unit] - self.bar.n)
+        elif self.tried:
+            if now - self.tried['begin'] >= self.next:
+                spent, self.tried['begin'] = now - self.tried['begin'], math.inf
+                print(
+                    f'choosing settings, fit {self.tried["n"]}, after {spent:.0f} s',
+                    file=sys.stderr,
+                    flush=True,
+                )
         elif spent >= self.next:
             self.next = spent + self.interval
             said.insert(0, f'{_place(current.state)} after {spent:.0f} s')

@@ -7,6 +7,7 @@ __all__ = []
 
 # %% ../../nbs/engine/similarity/76_validation.ipynb #cf647d41
 import numpy as np
+from ..core.run import _choosing
 from ..core.streams import stream
 from .all_pairs import dense_scores
 from .ranking import _outside, measures_by_row
@@ -92,6 +93,7 @@ def clear_gain(gains):
     return len(gains) > 1 and gains.mean() > gains.std(ddof=1) / np.sqrt(len(gains))
 
 
+@_choosing()
 def double_or_halve(values_of, start, limits=None, most=6):
     """Settings that are doubled, or else halved, one after the other, for as long as that is a
     clear gain. `values_of(settings)` has a value for each entity, `limits` the least and the

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 from ..core.descent import LBFGS
 from ..core.linalg import log_sum_exp, squared_row_norms
-from ..core.run import minimize
+from ..core.run import _choosing, minimize
 from .double_sum import margins, log_one_plus_sum
 from .exact import SquaredHingeByColumn
 
@@ -67,6 +67,7 @@ def sample_loss(problem: Any, weights: np.ndarray) -> float:
     return mean if math.isfinite(mean) else math.inf
 
 
+@_choosing()
 def choose_rate(
     problem: Any,
     solver_at: Callable[[float], Any],
@@ -347,7 +348,9 @@ def choose_schedule(
     return rate or step / scale, epochs, ridge or 0.0, tried
 
 
-def choose_share(judged: Any, weights: np.ndarray, margin_weights: np.ndarray) -> tuple[float, float]:
+def choose_share(
+    judged: Any, weights: np.ndarray, margin_weights: np.ndarray
+) -> tuple[float, float]:
     """Choose how much of one-vs-rest margins to blend into softmax scores: the largest share at
     which the log-loss is within half a percent of that without.
 

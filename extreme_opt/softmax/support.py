@@ -23,7 +23,7 @@ from ..core.estimator import (
 )
 from ..core.linalg import check_sparse, omega
 from ..core.memory import check_memory, forecast_memory, free_memory
-from ..core.run import minimize
+from ..core.run import _choosing, minimize
 from ..core.solver import State, Status, updates_per_step
 from ..core.validation import (
     DECAY,
@@ -1546,6 +1546,7 @@ def choose_mean_length(problem: SupportSoftmax, groups: Any = None, seed: int = 
     return float(lengths[np.argmin(totals)] * unit) if np.isfinite(totals).all() else 0.0
 
 
+@_choosing()
 def choose_support_rate(
     problem: SupportSoftmax,
     solver_at: Any,

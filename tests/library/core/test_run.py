@@ -512,6 +512,14 @@ def test_progress_says_the_seconds_that_are_left(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, 'isatty', lambda: True, raising=False)
     minimize(make_problem(), SGD(1e-3), max_iter=20)
     assert capsys.readouterr().err.count('s left\n') == 1
+    with run_module._choosing():  # short fits, told of as one
+        for _ in range(7):
+            minimize(make_problem(), SGD(1e-3), max_iter=3)
+    told = capsys.readouterr().err
+    assert told.startswith('choosing settings, fit ') and told.count('\n') == 1, told
+    assert 2 <= int(told.split()[3].rstrip(',')) < 7, told
+    minimize(make_problem(), SGD(1e-3), max_iter=20)
+    assert capsys.readouterr().err.startswith('iteration ')
 
 
 # -------------------------------------------------------------------------------------------- files
