@@ -88,7 +88,7 @@ HOSTILE = {  # what a server may send, and what is said of it
     'no-place': (answer(b'', '302 Found'), '302'),
     'bad-place': (answer(b'', '302 Found', Location='http://[::1'), 'Invalid IPv6 URL'),
     'lines': (answer(b'', '302 Found', Location='http://a\x0b\x01b/c'), 'cannot get'),
-    'to-data': (answer(b'', '302 Found', Location='data:text/plain,0'), 'http to data'),
+    'to-data': (answer(b'', '302 Found', Location='data:text/plain,0'), 'not allowed'),
     'error': (answer(b'x' * 10_000_000, '500 ' + 'sorry ' * 9000), 'cannot get'),
 }
 

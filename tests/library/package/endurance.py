@@ -35,6 +35,7 @@ from hypothesis.stateful import (
 )
 
 from extreme_opt.bound import BoundClassifier, LinearChainCRF
+from extreme_opt.core.serialize import load_model
 from extreme_opt.data.store import cached
 from extreme_opt.ordinal import OrdinalEmbedding
 from extreme_opt.similarity import EASE, MLP, ItemNeighbors, RP3beta, SimilarityModel
@@ -238,7 +239,7 @@ class Use(RuleBasedStateMachine):
             self.count('load')
             path = sorted(self.files)[number % len(self.files)]
             kind, seen = self.files[path]
-            self.models[kind] = type(self.models[kind]).load(path)
+            self.models[kind] = load_model(path)
             assert answers(kind, self.models[kind]) == seen
             self.changed(kind)
 
@@ -425,7 +426,7 @@ class Use(RuleBasedStateMachine):
         copy = self.folder / 'copy.tmp'
         copy.write_bytes(content[:place] if number % 2 else _flipped(content, place))
         try:
-            found = type(self.models[kind]).load(copy)
+            found = load_model(copy)
         except ValueError as error:
             assert '\n' not in str(error)
         else:
@@ -488,7 +489,7 @@ class Use(RuleBasedStateMachine):
         assert sorted(self.folder.iterdir()) == sorted(self.files)
         for path, (kind, seen) in self.files.items():
             if STEPS.total() % 5 == 0:
-                assert answers(kind, type(self.models[kind]).load(path)) == seen
+                assert answers(kind, load_model(path)) == seen
         if self.n_open is None:
             self.n_open = open_files()
         assert open_files() <= self.n_open + 1
@@ -528,7 +529,7 @@ def main():
     if sys.argv[1:2] == ['answers']:
         for word in sys.argv[2:]:
             kind, _, path = word.partition('=')
-            print(answers(kind, type(MAKE[kind][0]()).load(path)).hex())
+            print(answers(kind, load_model(path)).hex())
         return 0
     given = parser.parse_args()
     begin, number, sizes = time.monotonic(), given.seed, []
