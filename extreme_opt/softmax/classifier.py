@@ -584,14 +584,15 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             if kind == np.float64
             else 'a machine with more memory'
         )
-        needed = forecast_memory(
+        blends = rows is not None and self._may_blend(rows)
+        needed = 6e7 * blends + forecast_memory(  # a million scores, six times
             'softmax',
             self._kind,
             n_rows=0 if rows is None else rows.shape[0],
             n_columns=n_columns + 1,
             n_classes=n_classes,
             n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
-            n_more=2.2 * bool(self.average) + 1.1 * bool(self.early_stopping),
+            n_more=2.2 * (bool(self.average) + blends) + 1.1 * bool(self.early_stopping),
             itemsize=kind.itemsize,
         )
         check_memory(
@@ -1101,7 +1102,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         problem = self._make_problem(samples.rows, samples.labels, samples.weights)
         params = None if before is None else self._start_from(problem, *before[:2])
         near = self._near_lists(problem)
-        best: dict | None = {} if before is None and self._may_blend(problem) else None
+        best: dict | None = {} if before is None and self._may_blend(problem.features) else None
         problem, start = self._choose_unless_known(problem, near, samples.ids, before, best)
         limits = self._limits()
         if params is None and start is not None:
@@ -1126,16 +1127,17 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self.settings_['least_score'] = self._least_score(problem)
         return self
 
-    def _may_blend(self, problem: Any) -> bool:
+    def _may_blend(self, rows: Any) -> bool:
         "Whether margins may be blended into the scores: nothing is set by hand that they lack."
         given = self.learning_rate, self.learning_rate_decay, self.max_epochs, self.ridge
         free = all(each == 'auto' for each in (*given, self.loss, self.solver))
         limits = self.max_iter, self.max_seconds, self.tol, self.checkpoint, self.client
         free = free and all(each is None for each in limits)
         alone = not (self.average or self.early_stopping or self.multilabel_)
-        visited = self._kind == 'exact' and problem.is_sparse and problem.n_classes > 2
-        seen = problem.is_sparse and problem.features.nnz * problem.n_classes <= MOST_PRODUCTS
-        return free and alone and visited and seen  # a search on a part misjudges the factor
+        n_classes = len(self.classes_)
+        visited = self._kind == 'exact' and scipy.sparse.issparse(rows) and n_classes > 2
+        # a search on a part misjudges the factor
+        return free and alone and visited and rows.nnz * n_classes <= MOST_PRODUCTS
 
     def _blend(self, problem: Any, run: Run, best: dict) -> None:
         "Blend margins into the weights of a run, as many as the rows held out bear."
@@ -1149,14 +1151,17 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         )
         if not kept:
             return
-        scale = min(tried, key=lambda row: row['missed'])['scale']
-        share, factor = choose_share(best['judged'], best['weights'], scale * kept['weights'])
+        scale = float(min(tried, key=lambda row: row['missed'])['scale'])
+        own = scale * kept.pop('weights')
+        share, factor = choose_share(best['judged'], best.pop('weights'), own)
+        del own
         if share:
             solver = ExactSGD(rate, falling(epochs))
             found = minimize(hinge, solver, max_epochs=epochs, loss_subset=0, seed=seed)
-            margins = share * scale * found.state.params
-            mixed = factor * ((1 - share) * run.state.params + margins)
-            run.state = replace(run.state, params=mixed.astype(problem.dtype))
+            mixed = factor * share * scale * found.state.params
+            del found
+            mixed += factor * (1 - share) * run.state.params
+            run.state = replace(run.state, params=mixed)
         self.settings_['margin_share'] = share
 
     def _least_score(self, problem: Any) -> float:

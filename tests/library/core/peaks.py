@@ -86,6 +86,8 @@ CASES = [
     case('softmax', 'exact', rows(30_000, 300, 200), usual=False, max_epochs=2),
     case('softmax', 'auto', rows(60_000, 200, 20), usual=False, max_epochs=2),
     case('softmax', 'implicit', rows(10_000, 3000, 3000, 20), usual=False, **PRIORS),
+    case('softmax', 'auto', rows(20_000, 20_000, 500, 30), usual=False),
+    case('softmax', 'auto', rows(5000, 60_000, 400, 30), usual=False),
     case('similarity', 'auto', pairs(20_000, 8000, 200_000, 32), more='prior', **TWO),
     case('similarity', 'auto', pairs(30_000, 10_000, 300_000, 32), more='factors', **TWO),
     case('similarity', 'auto', pairs(4000, 2000, 40_000, 32), more='cold', **TWO),

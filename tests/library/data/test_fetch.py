@@ -928,6 +928,9 @@ def test_real_files_have_the_checksums_of_the_table(real, tmp_path):
 def test_real_files_pass_through_fetch(real, tmp_path, monkeypatch):
     "The real files, packed as at their homes, pass `fetch` verified, and `load` reads the result."
     monkeypatch.setenv('EXTREME_OPT_CACHE', str(tmp_path / 'cache'))
+    own = data.DATASETS['ml-100k']  # packed here, so the archive has other bytes
+    again = tuple(one._replace(hash='') for one in own.downloads)
+    monkeypatch.setitem(data.DATASETS, 'ml-100k', own._replace(downloads=again))
     shop = tmp_path / 'shop'
     shop.mkdir()
     (shop / 'ml-100k.zip').write_bytes(
