@@ -112,7 +112,7 @@ _CLASSES: dict[str, dict[str, tuple]] = dict(
         ),
     ),
     tagger=dict(
-        lbfgs=(dict(data=2, params=52, scores=3.6),),
+        lbfgs=(dict(data=1.5, params=64, scores=3.6),),
         bm=(dict(data=2, params=6, scores=3.6, square=4),),
     ),
 )
