@@ -914,6 +914,8 @@ def minimize(
                 current = _advanced(current, state, rng, time.perf_counter() - mark)
                 bar.show(current, rows)
         except KeyboardInterrupt:
+            if _TRIED.get():  # who asked for the fit wants no more of its settings tried
+                raise
             place = _place(current.state)
             end = Stop(Status.INTERRUPTED, f'interrupted from the keyboard after {place}')
         except _NUMBERS as error:

@@ -554,6 +554,8 @@ class SimilarityModel(ListEstimator):
             more = 24.0 * min(128, prior[0].shape[1]) * sum(pairs.shape)
         if self.cold_start is not None:  # scores of held-out entities by each source
             more = 5e7 + 24.0 * min(2**24, 1000 * pairs.shape[1])
+        (first, second), (left, right) = pairs.pairs[:-1].T, pairs.pairs[1:].T
+        back = (left < first) | ((left == first) & (right < second))
         needed = more + forecast_memory(
             'similarity',
             self.settings_['solver'],
@@ -563,7 +565,7 @@ class SimilarityModel(ListEstimator):
             n_weights=float(sum(n * width[0] for n, width in zip(widths, hidden))),
             n_components=k,
             itemsize=np.dtype(self.dtype).itemsize,
-            in_order=not (np.diff(pairs.pairs[:, 0]) < 0).any(),
+            in_order=not back.any(),
         )
         if searched_settings(self, self.settings_, pairs):  # by fits of a part, beside the pairs
             share = self._searched_share(pairs)

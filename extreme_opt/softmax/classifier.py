@@ -1120,8 +1120,12 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             remedy=self._remedy(),
             **limits,
         )
-        if best:
-            self._blend(problem, run, best)
+        if best and run.status is not Status.INTERRUPTED:
+            try:
+                self._blend(problem, run, best)
+            except KeyboardInterrupt:
+                run.status = Status.INTERRUPTED
+                run.message = 'interrupted from the keyboard before margins were blended in'
         self._settle_dense(problem, run, n_rows)
         if self._several is not None:
             self.settings_['least_score'] = self._least_score(problem)
@@ -1158,6 +1162,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if share:
             solver = ExactSGD(rate, falling(epochs))
             found = minimize(hinge, solver, max_epochs=epochs, loss_subset=0, seed=seed)
+            if found.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
             mixed = factor * share * scale * found.state.params
             del found
             mixed += factor * (1 - share) * run.state.params

@@ -227,6 +227,7 @@ def split_off(
     return problem.take(rest), problem.take(np.flatnonzero(judged)), int(judged.sum())
 
 
+@_choosing()
 def choose_schedule(
     problem: Any,
     solver_at: Callable[[float, float], Any],
@@ -452,6 +453,7 @@ def _mean_squares(rows: Any, means: Any) -> np.ndarray:
     return sums / len(rows)
 
 
+@_choosing()
 def choose_ridge(
     problem: Any,
     groups: Any = None,

@@ -16,8 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.core import FitDiverged
+from extreme_opt.core.solver import Status
 from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error, with_intercept
 from extreme_opt.softmax.double_sum import DoubleSum
+from extreme_opt.softmax.exact import ExactSGD, SquaredHingeByColumn
 from extreme_opt.softmax.implicit import ImplicitSGD
 from extreme_opt.softmax.rates import choose_rate
 
@@ -1322,6 +1324,33 @@ def test_margins_are_blended_in_where_log_loss_bears_it(tmp_path):
     before = on.coef_.copy()
     assert on.fit(X, y).score(fresh, truth) > 0.5 and (on.coef_ != before).any()
     assert on.partial_fit(fresh, truth).score(fresh, truth) > 0.5
+
+
+@pytest.mark.parametrize('whole', [False, True])
+@pytest.mark.parametrize('hinge', [False, True])
+def test_an_interrupt_ends_a_fit_wherever_it_comes(monkeypatch, hinge, whole):
+    "In the search of a fit, in the fit, in the search of margins, and while these are fitted."
+    X, y = bags(600, 10)
+    step = ExactSGD.step
+
+    def interrupted(self, problem, state, rng):
+        here = isinstance(problem, SquaredHingeByColumn), problem.n_samples == 600
+        if here == (hinge, whole) and state.n_iter:
+            raise KeyboardInterrupt
+        return step(self, problem, state, rng)
+
+    plain = SoftmaxClassifier(loss='softmax').fit(X, y)
+    monkeypatch.setattr(ExactSGD, 'step', interrupted)
+    model = SoftmaxClassifier()
+    if not hinge and not whole:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        assert not hasattr(model, 'run_')
+        return
+    model.fit(X, y)
+    assert model.run_.status is Status.INTERRUPTED and 'margin_share' not in model.settings_
+    assert 'interrupted' in model.run_.message
+    assert (model.coef_ == plain.coef_).all() == hinge
 
 
 @pytest.mark.parametrize(
