@@ -323,8 +323,8 @@ class SimilarityModel(ListEstimator):
     left_ids_ : ndarray of shape (n_left,)
         Id of each row of `left_embeddings_`; row numbers where the fit had none.
     right_ids_ : ndarray of shape (n_right,)
-    left_embeddings_ : ndarray of shape (n_left, n_components_)
-    right_embeddings_ : ndarray of shape (n_right, n_components_)
+    left_embeddings_ : ndarray of shape (n_left, n_components)
+    right_embeddings_ : ndarray of shape (n_right, n_components)
     left_biases_ : ndarray of shape (n_left,) or None
         Added to the inner products; None unless `biases=True`.
     right_biases_ : ndarray of shape (n_right,) or None
