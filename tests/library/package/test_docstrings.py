@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 from enum import EnumType
 from pathlib import Path
@@ -43,6 +44,17 @@ def test_parameters_are_described(package):
         fault
         for value in public(package)
         for fault in faults(value, WHOLE - {'PR01'} if takes_nothing(value) else WHOLE)
+    ] == []
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_types_are_no_links(package):
+    "On the site a word that ends in an underscore is a link to a place of that name."
+    assert [
+        f'{value.__qualname__}: {line.strip()}'
+        for value in public(package)
+        for line in (value.__doc__ or '').splitlines()
+        if re.search(r'^ *[\w, ]+ : [^`]*\w_(?!\w)', line)
     ] == []
 
 
