@@ -88,8 +88,8 @@ def test_outputs_are_known_by_the_digest_of_their_code(nbs):
 
 
 def test_pages_older_than_the_package_are_listed(nbs, tmp_path, capsys):
-    """A change in a module that a page imports, through another one too, makes it older; comments
-    and other modules do not."""
+    """A change in a module that a page imports, through another one too, makes it older; comments,
+    docstrings and other modules do not."""
     folder = tmp_path / 'extreme_opt' / 'core'
     folder.mkdir(parents=True)
     texts = {
@@ -112,7 +112,7 @@ def test_pages_older_than_the_package_are_listed(nbs, tmp_path, capsys):
     ]
     notebooks.main(['stamp'])
     (folder / 'other.py').write_text('y = 2\n')
-    (folder / 'far.py').write_text('# a remark\nx = 1\n')
+    (folder / 'far.py').write_text('"A docstring."\n# a remark\nx = 1\n')
     assert not notebooks.is_older(notebooks.read(path))
     (folder / 'far.py').write_text('x = 2\n')
     capsys.readouterr()
