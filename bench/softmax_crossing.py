@@ -294,7 +294,7 @@ def softmax_crossing_large() -> list[dict]:
     epoch takes at that pace."""
     import machine
 
-    from extreme_opt.softmax import exact_updates
+    from extreme_opt.softmax.exact import exact_updates
 
     warnings.simplefilter('ignore')
     rates = {
