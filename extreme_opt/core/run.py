@@ -572,8 +572,8 @@ def _check_content(path: str | Path, run: Run, problem: Any) -> None:
         sound = False
     if not sound:
         raise ValueError(
-            f'{_named(path)} was altered: its params ({params.dtype}, shape {params.shape}), rows or '
-            'generator state '
+            f'{_named(path)} was altered: its params ({params.dtype}, shape {params.shape}), rows '
+            'or generator state '
             f'are not those of a run on this {type(problem).__name__} ({kind}); start anew'
         )
 

@@ -767,7 +767,8 @@ def number_in(
         kind: Any = Integral if whole else Real
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
             return False
-        if isinstance(value, Integral) and abs(int(value)) > (_MOST if whole else sys.float_info.max):
+        most = _MOST if whole else sys.float_info.max
+        if isinstance(value, Integral) and abs(int(value)) > most:
             return False  # such as 10**400
         above = low <= value if first else low < value
         return bool(above and (value <= high if last else value < high))
