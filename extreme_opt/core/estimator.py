@@ -32,6 +32,7 @@ from .run import FitDiverged, Limits, Run, _as_path, minimize
 from .solver import Status
 from .validation import (
     FLAG,
+    LEVEL,
     THREADS,
     as_table,
     check_features,
@@ -69,7 +70,7 @@ class Estimator(BaseEstimator):
     """
 
     _settings = dict(
-        Limits._settings, warm_start=FLAG, verbose=FLAG, n_jobs=THREADS
+        Limits._settings, warm_start=FLAG, verbose=LEVEL, n_jobs=THREADS
     )  # what every setting may be; subclasses add theirs
 
     def _check_settings(self) -> None:
