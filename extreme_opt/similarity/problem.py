@@ -810,25 +810,27 @@ def _block(problem, params, batch, with_grad=False):
 
 
 def _warmup_problem(problem):
-    "The same problem on four entities a side."
+    "The same problem on four entities a side, each with a pair, as some samplers need."
     rows = min(4, problem.n_left)
     columns = min(4, problem.n_right)
-    pairs = problem.terms.pairs
-    few = np.flatnonzero(pairs.rights[: pairs.starts[rows]] < columns)
+    pairs, few = problem.terms.pairs, np.arange(max(rows, columns))
+    labels, weights = pairs.labels, pairs.weights
+    if len(pairs) == 0:
+        labels = weights = np.ones(1)
 
     def cut(features, n):
         return None if features is None else features[:n]
 
     return AllPairs(
-        np.column_stack([pairs.rows[few], pairs.rights[few]]),
+        np.column_stack([few % rows, few % columns]),
         cut(problem.towers[0].features, rows),
         cut(problem.towers[1].features, columns),
         n_components=problem.n_components,
         left=problem.left,
         right=problem.right,
         pair_loss=problem.pair_loss,
-        labels=pairs.labels[few],
-        pair_weights=pairs.weights[few],
+        labels=np.resize(labels, len(few)),
+        pair_weights=np.resize(weights, len(few)),
         unobserved_weight=problem.terms.omega,
         row_weights=problem.terms.row_weights[:rows],
         column_weights=problem.terms.column_weights[:columns],

@@ -88,6 +88,12 @@ def test_fast_is_naive(m, n, share, seed, pair_loss, penalty, rank, weight, bias
         dict(pair_loss='squared', penalty='all'),
         dict(left=MLP(4, cosine=2.0)),
         dict(biases=True),
+        dict(left=Linear(), right=Linear(bias=True), impute=0.0),
+        dict(right=Linear(cosine=1.0), row_weights=None, unobserved_weight='auto'),
+        dict(share=0.0, keep_mb=0.0),
+        dict(share=2.0, labels=None, pair_weights=None),
+        dict(m=1, unobserved_weight=0.0),
+        dict(n=1),
         dict(left_features=np.arange(6)[::-1] // 2),
         dict(
             right_features=sparse.random_array(
