@@ -261,6 +261,7 @@ def size(words: list[str]) -> int:
         if name != 'softmax' or given.stored is None or given.solver not in (None, 'support'):
             parser.error('weights on a support are for softmax with --stored, and have one solver')
         solver, most, given.weights = 'support', 'at most ', most_cells(given)
+        sizes['n_stored'] *= 2  # as if float64 were given
     weights = None if given.weights == 'dense' else given.weights
     if 'n_columns' in sizes:
         sizes['n_columns'] += 1  # of the intercept
@@ -277,7 +278,7 @@ def size(words: list[str]) -> int:
         return 0
     print(f'less: {LESS[name]}')
     if name == 'softmax' and given.stored is not None and not most:
-        sizes['n_weights'] = most_cells(given)
+        sizes |= dict(n_weights=most_cells(given), n_stored=2 * given.stored)
         n_bytes = forecast_memory(name, 'support', itemsize=4, **sizes)
         print(f'--weights support: at most {n_bytes / 1e9:.3g} GB')
     return 1

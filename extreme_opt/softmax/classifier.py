@@ -614,7 +614,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             n_columns=n_columns + 1,
             n_classes=n_classes,
             n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
-            n_more=2.2 * (bool(self.average) + blends) + 1.1 * self._stops,
+            n_more=1.5 * bool(self.average) + 2.2 * blends + 1.1 * self._stops,
             itemsize=kind.itemsize,
         )
         check_memory(
