@@ -29,7 +29,7 @@ export class Engine {
         else if (data.kind === 'done') { this.heap = data.heap; this.settle({ ok: data.ok, seconds: data.seconds, heap: data.heap }); }
         else this.pending?.onOutput(data);
       };
-      worker.postMessage({ kind: 'start', folder: this.folder, parts: this.parts, sizes: this.sizes, module: this.module });
+      worker.postMessage({ kind: 'start', folder: this.folder, parts: this.parts, sizes: this.sizes, module: this.module, kept: Boolean(navigator.serviceWorker?.controller) });
     });
   }
 
