@@ -18,6 +18,8 @@ NEEDS_DATA = 'needs EXTREME_OPT_DATA'
 os.environ.setdefault('MPLBACKEND', 'Agg')
 for _name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
     os.environ.setdefault(_name, '1')  # threads of several processes would wait for each other
+# Files whose tests share nothing and take long: each test goes where there is room.
+APART = {'test_notebooks', 'test_reliability', 'test_reliability_endurance', 'test_memory'}
 # Files that share what is dear to make: a process of pytest-xdist gets them together.
 GROUPS = {
     name: 'site'
@@ -66,10 +68,9 @@ def pytest_make_parametrize_id(config, val, argname):
 
 
 def group_of(nodeid: str) -> str:
-    "Tests of one group share a process, and so its fixtures; each notebook goes where there is room."
+    "Tests of one group share a process, and so its fixtures."
     file = Path(nodeid.partition('::')[0]).stem
-    alone = file == 'test_notebooks' and '::test_runs[' in nodeid
-    return nodeid if alone else GROUPS.get(file, file)
+    return nodeid if file in APART else GROUPS.get(file, file)
 
 
 @pytest.hookimpl(optionalhook=True)

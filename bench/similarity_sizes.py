@@ -179,13 +179,7 @@ def problem_of(name: str):
     "That objective on the pairs of a size."
     from extreme_opt.similarity import AllPairs
 
-    X, _, _ = pairs_of(name)
-    pairs = np.empty((X.nnz, 2), np.int32)
-    pairs[:, 0] = np.repeat(np.arange(X.shape[0], dtype=np.int32), np.diff(X.indptr))
-    pairs[:, 1] = X.indices
-    shape = dict(n_left=X.shape[0], n_right=X.shape[1])
-    del X
-    return AllPairs(pairs, **shape, **objective())
+    return AllPairs(pairs_of(name)[0], **objective())
 
 
 def judge(name: str) -> dict:

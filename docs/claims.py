@@ -8,8 +8,6 @@
     python docs/claims.py sentences [NAME ...]
                                             sentences that compare, by what proves them, and claims
                                             of each page; those of a named page are printed
-    python docs/claims.py keep              lower the counts in docs/comparisons.csv, above which
-                                            no page may grow, to what the pages have
 
 A sentence that compares, ranks or gives a reason for a number stands above a cell
 
@@ -41,7 +39,6 @@ from typing import NamedTuple
 import notebooks
 
 TABLE = notebooks.ROOT / 'docs' / 'claims.csv'
-KEPT = notebooks.ROOT / 'docs' / 'comparisons.csv'
 SEEDS = range(1, 9)
 ENOUGH = 7  # of eight: a claim that holds less often is reworded or taken out
 LABEL = re.compile(r'^\s*# claim: (\w+)\s*$', re.M)
@@ -286,13 +283,16 @@ def draws(cells: list[dict], around: list[int]) -> bool:
     there, names something that draws."""
     lines: list[tuple] = []  # statement, what it reads, binds, changes
     todo: list[tuple[int, int]] = []
+    imported: set[str] = set()  # not changed by what is read of them
     for index, cell in enumerate(cells[: max(around) + 1]):
         if cell['cell_type'] != 'code':
             continue
         for node in ast.parse(re.sub(r'^\s*[%!].*', '', notebooks.source(cell), flags=re.M)).body:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
+                imported |= {(each.asname or each.name).split('.')[0] for each in node.names}
                 continue
-            lines.append((node, *names_of(node)))
+            reads, binds, changed = names_of(node)
+            lines.append((node, reads, binds, changed - imported))
             asserts = any(isinstance(each, ast.Assert) for each in ast.walk(node))
             if index in around and (asserts or lines[-1][1] & {'print', 'display', '.testing'}):
                 todo.append((len(lines) - 1, len(lines)))
@@ -373,33 +373,13 @@ def read_all(names=()) -> dict[str, dict]:
     }
 
 
-def counts(names=()) -> dict[str, tuple[int, int]]:
-    "Sentences of each page that only a check proves, and those that nothing proves."
-    proofs = {
-        page: [one.proof for one in comparisons(notebook)]
-        for page, notebook in read_all(names).items()
-    }
-    return {page: (each.count('check'), each.count('')) for page, each in proofs.items()}
-
-
-def kept() -> dict[str, tuple[int, int]]:
-    "The counts as they are kept."
-    with KEPT.open(encoding='utf-8', newline='') as file:
-        return {
-            row['page']: (int(row['by_check']), int(row['unproved']))
-            for row in csv.DictReader(file)
-        }
-
-
-def grown(now: dict, before: dict) -> list[str]:
-    "Pages on which comparisons without a claim were added."
+def unproved(names=()) -> list[str]:
+    "Sentences that compare and rest on nothing, or on a check of the page's seed alone."
     return [
-        f'nbs/{page}.ipynb has {by_check} sentences that compare and have no claim but a check,'
-        f' and {unproved} that nothing proves, before {old[0]} and {old[1]}; give a claim or'
-        f' reword (python docs/claims.py sentences {page})'
-        for page, (by_check, unproved) in now.items()
-        for old in [before.get(page, (0, 0))]
-        if unproved > old[1] or by_check + unproved > sum(old)
+        f'nbs/{page}.ipynb, cell {one.cell}: "{one.text}" has no claim; give it one, or reword'
+        for page, notebook in read_all(names).items()
+        for one in comparisons(notebook)
+        if one.proof in ('check', '')
     ]
 
 
@@ -417,17 +397,6 @@ def show_counts(names) -> int:
         for one in found if names else ():
             print(f'    [{one.cell}] {one.proof or "NONE"}: {one.text}')
     print(f'{"all":40}' + ''.join(f'{total[kind]:11}' for kind in kinds) + f'{total["claims"]:8}')
-    return 0
-
-
-def keep_counts() -> int:
-    "Lower the kept counts to what the pages have."
-    before = kept()
-    with KEPT.open('w', encoding='utf-8', newline='') as file:
-        writer = csv.writer(file, lineterminator='\n')
-        writer.writerow(('page', 'by_check', 'unproved'))
-        for page, now in counts().items():
-            writer.writerow((page, *map(min, zip(now, before.get(page, now), strict=True))))
     return 0
 
 
@@ -449,8 +418,6 @@ def main(argv=None) -> int:
         return run_all(names[1:], refresh=names[0] == 'refresh')
     if names[:1] == ['sentences']:
         return show_counts(names[1:])
-    if names == ['keep']:
-        return keep_counts()
     rows = {(row.page, row.name): row for row in read()}
     for path, claims in pages(names):
         for name in claims:

@@ -6,6 +6,7 @@ python docs/links.py [_docs]
 
 import functools
 import json
+import os
 import re
 import sys
 from collections import Counter
@@ -52,23 +53,30 @@ class Page(HTMLParser):
             kind.append(attrs[key])
 
 
-def pages_of(site: Path, kept: Path | None) -> dict[Path, tuple[list, list, list]]:
+def stamp_of(path: Path) -> list[int]:
+    said = path.stat()
+    return [said.st_mtime_ns, said.st_size]
+
+
+def remembered(kept: Path | None) -> dict[str, list]:
+    "What an earlier check knows of pages, by path: stamp, ids, links, what is fetched."
+    return json.loads(kept.read_text(encoding='utf-8')) if kept and kept.exists() else {}
+
+
+def pages_of(site: Path, kept: Path | None) -> dict[str, tuple[list, list, list]]:
     "Ids, links and what is fetched of every page; `kept` remembers pages that are as they were."
-    known = json.loads(kept.read_text(encoding='utf-8')) if kept and kept.exists() else {}
-    found = {}
+    known, found = remembered(kept), {}
     for path in sorted(site.rglob('*.html')):
         if '_static' in path.parts:
             continue
-        name, said = str(path), path.stat()
-        if known.get(name, [None])[0] != [said.st_mtime_ns, said.st_size]:
+        name, stamp = str(path), stamp_of(path)
+        if known.get(name, [None])[0] != stamp:
             page = Page(path.read_text(encoding='utf-8'))
-            parts = page.ids, page.links, page.fetched
-            known[name] = [[said.st_mtime_ns, said.st_size], *parts]
-        found[path] = tuple(known[name][1:])
+            known[name] = [stamp, page.ids, page.links, page.fetched]
+        found[name] = tuple(known[name][1:])
     if kept:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        there = {str(path): known[str(path)] for path in found}
-        kept.write_text(json.dumps(there), encoding='utf-8')
+        kept.write_text(json.dumps({name: known[name] for name in found}), encoding='utf-8')
     return found
 
 
@@ -80,32 +88,33 @@ def check(site, offline=True, kept=None):
     known = {path: set(ids) for path, (ids, _, _) in pages.items()}
 
     @functools.cache
-    def target_of(folder, path):
-        "The file that a path leads to, seen from a folder; None where there is none."
-        target = site / path.lstrip('/') if path.startswith('/') else (folder / path).resolve()
-        target = target / 'index.html' if target.is_dir() else target
-        return target if target.is_file() else None
+    def fault(folder: str, href: str, fetched: bool) -> str:
+        "What is wrong with a link of a page in a folder that leads to another page."
+        parts = urlsplit(href)
+        if parts.scheme in ('data', 'mailto', 'javascript'):
+            return ''
+        if parts.scheme or parts.netloc:
+            return f'fetches {href} from another host' if offline and fetched else ''
+        path, fragment = unquote(parts.path), unquote(parts.fragment)
+        base = str(site) if path.startswith('/') else folder
+        target = os.path.normpath(os.path.join(base, path.lstrip('/')))
+        target = os.path.join(target, 'index.html') if os.path.isdir(target) else target
+        if not os.path.isfile(target):
+            return f'{href} leads nowhere'
+        lost = fragment and fragment not in known.get(target, {fragment})
+        return f'{href}: that page has no `{parts.fragment}`' if lost else ''
 
     for path, (ids, links, fetched) in pages.items():
-        name = path.relative_to(site)
+        folder, file = os.path.split(path)
+        name = os.path.relpath(path, site)
         for twice, count in Counter(ids).items():
             if count > 1:
                 wrong.append(f'{name}: id `{twice}` is there {count} times')
+        loaded = set(fetched)
         for href in dict.fromkeys(links + fetched):
-            parts = urlsplit(href)
-            if parts.scheme in ('data', 'mailto', 'javascript'):
-                continue
-            if parts.scheme or parts.netloc:
-                if offline and href in fetched:
-                    wrong.append(f'{name}: fetches {href} from another host')
-                continue
-            target = target_of(path.parent, unquote(parts.path)) if parts.path else path
-            if target is None:
-                wrong.append(f'{name}: {href} leads nowhere')
-            elif parts.fragment and unquote(parts.fragment) not in known.get(
-                target, {unquote(parts.fragment)}
-            ):
-                wrong.append(f'{name}: {href}: that page has no `{parts.fragment}`')
+            within = file if href[:1] in '#?' else ''
+            if said := fault(folder, within + href, href in loaded):
+                wrong.append(f'{name}: {said.replace(within + href, href, 1)}')
     for path in sorted(site.rglob('*.css')):
         for url in re.findall(
             r'url\(\s*["\']?([^"\')]+)|@import\s+["\']([^"\']+)', path.read_text(encoding='utf-8')

@@ -433,7 +433,7 @@ def imported_modules(notebook: dict) -> list[str]:
         if '.' in name:
             queue.append(name.rpartition('.')[0])
         package = name if path.name == '__init__.py' else name.rpartition('.')[0]
-        queue += _imports(_module_level(_parse(path.read_text(encoding='utf-8'))), package)
+        queue += _imports_of(path.read_text(encoding='utf-8'), package)
     return sorted(found)
 
 
@@ -442,6 +442,11 @@ def module_file(name: str) -> Path | None:
     return next(
         (path for path in (stem / '__init__.py', stem.with_suffix('.py')) if path.exists()), None
     )
+
+
+@functools.lru_cache(maxsize=512)
+def _imports_of(text: str, package: str) -> list[str]:
+    return _imports(_module_level(_parse(text)), package)
 
 
 def _module_level(tree: ast.AST):
@@ -467,19 +472,24 @@ def _imports(nodes, package: str) -> list[str]:
     return names
 
 
+@functools.lru_cache(maxsize=512)
+def _meaning(text: str) -> str:
+    "Digest of a module without comments and docstrings."
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            if ast.get_docstring(node, clean=False) is not None:
+                del node.body[0]
+    return _digest([ast.dump(tree)])
+
+
 def package_hash(notebook: dict) -> str:
-    "Digest of the modules of the package that a notebook imports; comments do not count."
+    """Digest of the modules of the package that a notebook imports; comments and docstrings do not
+    count."""
     texts = []
     for name in imported_modules(notebook):
-        lines = module_file(name).read_text(encoding='utf-8').splitlines()
-        texts.append(
-            '\n'.join(
-                [
-                    name,
-                    *(line for line in lines if line.strip() and not line.lstrip().startswith('#')),
-                ]
-            )
-        )
+        with _PARSING:
+            texts += [name, _meaning(module_file(name).read_text(encoding='utf-8'))]
     return _digest(texts)
 
 

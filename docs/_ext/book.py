@@ -474,12 +474,17 @@ def head_of(text: str) -> tuple[str, str]:
     return lines[0].removeprefix('# '), goal
 
 
+def digest(key: list) -> str:
+    "Of files by what they hold, of the rest as it is written."
+    found = hashlib.sha256()
+    for part in key:
+        found.update(part.read_bytes() if isinstance(part, Path) else repr(part).encode())
+    return found.hexdigest()
+
+
 def remembered(kept: Path | None, name: str, key: list, make):
     "What `make` made for this key in an earlier build, from the folder `kept`, or makes now."
-    digest = hashlib.sha256()
-    for part in key:
-        digest.update(part.read_bytes() if isinstance(part, Path) else repr(part).encode())
-    file, mark = kept and kept / f'{name}.pickle', digest.hexdigest()
+    file, mark = kept and kept / f'{name}.pickle', digest(key)
     if file and file.exists():
         with contextlib.suppress(Exception):  # of another Python, or cut short: made again
             found, made = pickle.loads(file.read_bytes())
@@ -504,6 +509,7 @@ def stage(folder: Path, executed='', repository='', sets: tuple = (), kept: Path
     """Write every page of the site into `folder`; only what has changed is touched. `sets`:
     problem sets, (page, notebook), where pages run. `kept`: a folder for what took long."""
     import explorations
+    import freshness
     import ledger
 
     made: dict[str, str] = {}
@@ -522,16 +528,24 @@ def stage(folder: Path, executed='', repository='', sets: tuple = (), kept: Path
     names, entries = remembered(kept, 'reference', library, _reference)
     for entry in entries:
         put(*entry)
+    depends = [*(ROOT / 'docs').glob('*.*'), *Path(__file__).parent.glob('*.py')]
+    depends = sorted([path for path in depends if path.suffix in ('.py', '.csv', '.toml')])
     table = ledger.rows()
     rows = {row.check: row.id for row in reversed(table)} | {row.id: row.id for row in table}
     rows = {label: f'evidence/ledger/{label.split("-")[0]}.md#{row}' for label, row in rows.items()}
-    wrong = []
-    for path in notebooks():
+    wrong, paths = [], notebooks()
+    mark = digest([*depends, names, rows, repository, paths, freshness.old()])
+    for path in paths:
         source = (
             Path(executed) / path if executed and (Path(executed) / path).exists() else NBS / path
         )
         try:
-            nb = process(path, source, names, rows, repository)
+            nb = remembered(
+                kept,
+                f'pages/{path}',
+                [mark, source],
+                lambda: process(path, source, names, rows, repository),  # noqa: B023
+            )
         except Broken as error:
             wrong.append(str(error))
             continue

@@ -95,24 +95,26 @@ def written_formulas(nb: dict) -> list[tuple[bool, str]]:
     return found
 
 
-def wrong_formulas(out: Path) -> tuple[list[str], int, bool]:
+def wrong_formulas(out: Path, pages: list[Path]) -> tuple[list[str], int, bool]:
     "Formulas that did not reach their page or that MathJax cannot read; how many, and if read."
     wrong, every, shown = [], [], {}
-    for page in sorted(out.rglob('*.html')):
+    for page in pages:
         name = page.relative_to(out).as_posix()
         here = formulas(page.read_text(encoding='utf-8'))
         every += [dict(page=name, display=display, tex=tex) for display, tex in here]
         shown[name] = {''.join(tex.split()) for _, tex in here}
     for path in notebooks():
         page = page_name(path).with_suffix('.html').as_posix()
+        if page not in shown:
+            continue
         for _, tex in written_formulas(json.loads((NBS / path).read_text(encoding='utf-8'))):
-            if ''.join(tex.split()) not in shown.get(page, ()):
+            if ''.join(tex.split()) not in shown[page]:
                 wrong.append(f'nbs/{path}: not seen as a formula by the site: ${tex.strip()[:80]}$')
     drawn = drawings(every)
     if drawn is not None:
         told = [(one['page'], drawn[key_of(one)].get('why')) for one in every]
         wrong += [f'{page}: {why}' for page, why in told if why]
-        put_in(out, drawn)
+        put_in(out, pages, drawn)
         (out / '_static/mathjax/tex-svg-full.js').unlink(missing_ok=True)  # its license stays
     return wrong, len(every), drawn is not None
 
@@ -163,15 +165,14 @@ def lean(drawing: str) -> str:
     return re.sub(r' style="position: relative;"| focusable="false"', '', drawing)
 
 
-def put_in(out: Path, drawn: dict):
-    "Formulas of all pages become drawings, and the script that drew them in the browser goes."
+def put_in(out: Path, pages: list[Path], drawn: dict):
+    "Formulas of pages become drawings, and the script that drew them in the browser goes."
     (out / '_static/formulas.css').write_text(drawn['css'], encoding='utf-8')
-    for page in sorted(out.rglob('*.html')):
-        if '_static' not in page.parts:
-            before = page.read_text(encoding='utf-8')
-            text = with_drawings(before, drawn, '../' * (len(page.relative_to(out).parts) - 1))
-            if text != before:
-                page.write_text(text, encoding='utf-8')
+    for page in pages:
+        before = page.read_text(encoding='utf-8')
+        text = with_drawings(before, drawn, '../' * (len(page.relative_to(out).parts) - 1))
+        if text != before:
+            page.write_text(text, encoding='utf-8')
 
 
 def with_drawings(text: str, drawn: dict, up: str) -> str:
@@ -204,16 +205,15 @@ IMG = re.compile(r'<img\b[^>]*>')
 INLINE = re.compile(r'src="data:image/png;base64,([^"]{4000,})"')
 
 
-def lighten(out: Path):
+def lighten(out: Path, pages: list[Path]):
     """Pictures under sliders become files, which a browser loads when they are looked at, and each
     picture says its size, so that nothing moves when it comes."""
-    for page in sorted(out.rglob('*.html')):
-        if '_static' not in page.parts:
-            before = page.read_text(encoding='utf-8')
-            text = IMG.sub(lambda m: lighter(m[0], page.parent, out), before)  # noqa: B023
-            text = stacked(spoken(text))
-            if text != before:
-                page.write_text(text, encoding='utf-8')
+    for page in pages:
+        before = page.read_text(encoding='utf-8')
+        text = IMG.sub(lambda m: lighter(m[0], page.parent, out), before)  # noqa: B023
+        text = stacked(spoken(text))
+        if text != before:
+            page.write_text(text, encoding='utf-8')
 
 
 SPOKEN = (  # what the theme, Sphinx and pandas write; what a screen reader can make sense of
@@ -301,7 +301,7 @@ def slim_sheets(out: Path):
 
     theme = Path(pydata_sphinx_theme.__file__).parent / 'theme/pydata_sphinx_theme/static/styles'
     pages = [page for page in out.rglob('*.html') if '_static' not in page.parts]
-    classes = set(WORD.findall(' '.join(map(_classes, pages))))
+    classes = set(WORD.findall(' '.join(set().union(*map(_classes, pages)))))
     for script in (out / '_static').rglob('*.js'):
         if script.name != 'fontawesome.js':  # is loaded by no page
             classes.update(WORD.findall(script.read_text(encoding='utf-8')))
@@ -317,11 +317,11 @@ def slim_sheets(out: Path):
 WORD = re.compile(r'[\w-]+')
 
 
-def _classes(page: Path) -> str:
+def _classes(page: Path) -> set[str]:
     "Names of classes that a page has, and the words of its own scripts, which may add some."
     text = page.read_text(encoding='utf-8')
     own = re.findall(r'<script[^>]*>(.*?)</script>', text, re.S)
-    return ' '.join([*re.findall(r'class="([^"]*)"', text), *own])
+    return {*re.findall(r'class="([^"]*)"', text), *own}
 
 
 def slimmed(css: str, classes: set[str]) -> str:
@@ -357,10 +357,10 @@ CLASS = re.compile(r'\.(-?[A-Za-z_][\w-]*)')
 NOT = re.compile(r':not\([^)]*\)')
 
 
-def wrong_pictures(out: Path) -> list[str]:
+def wrong_pictures(out: Path, pages: list[Path]) -> list[str]:
     "Pictures of pages without words for those who do not see them."
     wrong = []
-    for page in sorted(out.rglob('*.html')):
+    for page in pages:
         main = page.read_text(encoding='utf-8').partition('<article')[2].partition('</article>')[0]
         for picture in re.findall(r'<img\b[^>]*>', main):
             alt = re.search(r'\balt="([^"]*)"', picture)
@@ -391,22 +391,30 @@ def finish(app, error):
 
     if error or app.builder.format != 'html':
         return
-    out = Path(app.outdir)
+    out = Path(app.outdir).resolve()
     made = {out / f'{name}.html' for name in (*app.env.found_docs, 'search', 'genindex')}
-    for page in set(out.rglob('*.html')) - made:
-        if '_static' not in page.parts:
-            page.unlink()  # of a page that is no more
-    lighten(out)
+    there = {page for page in out.rglob('*.html') if '_static' not in page.parts}
+    for page in there - made:
+        page.unlink()  # of a page that is no more
+    kept = Path(app.doctreedir) / 'made/links.json'
+    known = links.remembered(kept)  # pages of the last build, which were fit to be shown
+    pages = sorted(there & made)
+    new = [one for one in pages if known.get(str(one), [0])[0] != links.stamp_of(one)]
+    lighten(out, new)
     slim_sheets(out)
-    found, count, read = wrong_formulas(out)
-    wrong = list(app.own_warnings.found) + found + wrong_pictures(out)
-    wrong += links.check(out, app.offline, Path(app.doctreedir) / 'made/links.json')
+    found, count, read = wrong_formulas(out, new)
+    wrong = list(app.own_warnings.found) + found + wrong_pictures(out, new)
+    wrong += links.check(out, app.offline, kept)
+    if wrong or not (read and app.offline):
+        kept.unlink()
     if wrong:
         print('\n'.join(wrong))
         print(f'The site in {out} is not fit to be shown; lines to mend: {len(wrong)}')
         app.statuscode = 1
         return
-    print(f'{len(notebooks())} notebooks, {len(made)} pages, {count} formulas')
+    print(
+        f'{len(notebooks())} notebooks, {len(made)} pages, {len(new)} of them new, {count} formulas'
+    )
     if not app.offline:
         print('NOTE: npm was not at hand, so formulas load their script from a public host.')
     if not read:

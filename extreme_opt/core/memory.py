@@ -89,7 +89,7 @@ def check_memory(n_bytes: float, what: str, advice: str = '', free: int | None =
 _SAMPLED = (dict(data=2.4, params=2.9, rows=16),)
 _CLASSES: dict[str, dict[str, tuple]] = dict(
     softmax=dict(
-        exact=(dict(data=1.5, params=2.9, rows=50),),
+        exact=(dict(data=1.5, params=2.9, rows=90),),
         lbfgs=(dict(data=1.1, params=45, scores=0.85, rows=80),),
         rotation=(dict(data=2.4, params=5.1, rows=16),),
         **dict.fromkeys(('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled'), _SAMPLED),

@@ -10,12 +10,14 @@ import inspect
 import math
 import os
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -689,17 +691,34 @@ def _remedy(problem: Any, solver: Any) -> str:
     return f'{cause}; {advice}' if advice else cause
 
 # %% ../../nbs/engine/core/30_run.ipynb #2c91f43a
-_TRIED: ContextVar[dict | None] = ContextVar('tried', default=None)
+_STAGE: ContextVar[tuple] = ContextVar('stage', default=())  # what goes on, from the outside in
+_CHOOSING = 'choosing settings'  # runs inside try them, and say nothing
 
 
 @contextmanager
-def _choosing() -> Iterator[None]:
-    "Runs inside try settings: who watches unasked is told of them all in one line."
-    token = _TRIED.set(dict(begin=time.perf_counter(), n=0))
+def _stage(what: str) -> Iterator[None]:
+    "Who watches unasked is told after ten seconds what goes on before a run."
+    outer = _STAGE.get()
+    now = outer[0] if outer else [what]
+    timer = threading.Timer(
+        10.0, lambda: print(f'{now[0]}, after 10 s', file=sys.stderr, flush=True)
+    )
+    timer.daemon = True
+    if not outer and sys.stderr.isatty():
+        with suppress(RuntimeError):  # a browser has no threads
+            timer.start()
+    before = now[0]
+    now[0] = before if _CHOOSING in outer else what
+    token = _STAGE.set((now, *outer[1:], what))
     try:
         yield
     finally:
-        _TRIED.reset(token)
+        timer.cancel()
+        now[0] = before
+        _STAGE.reset(token)
+
+
+_choosing = partial(_stage, _CHOOSING)
 
 
 class _Bar:
@@ -725,11 +744,8 @@ class _Bar:
                 self.bar.set_postfix_str('compiles what is not on disk')
             else:
                 self.next = 10.0
-        if not verbose and not sys.stderr.isatty():
+        if not verbose and (_CHOOSING in _STAGE.get() or not sys.stderr.isatty()):
             self.next = math.inf
-        self.tried = None if verbose else _TRIED.get()
-        if self.tried:
-            self.tried['n'] += 1
 
     def __enter__(self) -> '_Bar':
         return self
@@ -761,14 +777,6 @@ class _Bar:
         if self.bar is not None:
             self.bar.set_postfix_str(', '.join(said), refresh=False)
             self.bar.update(done[self.unit] - self.bar.n)
-        elif self.tried:
-            if now - self.tried['begin'] >= self.next:
-                spent, self.tried['begin'] = now - self.tried['begin'], math.inf
-                print(
-                    f'choosing settings, fit {self.tried["n"]}, after {spent:.0f} s',
-                    file=sys.stderr,
-                    flush=True,
-                )
         elif spent >= self.next:
             self.next = spent + self.interval
             said.insert(0, f'{_place(current.state)} after {spent:.0f} s')
@@ -914,7 +922,7 @@ def minimize(
                 current = _advanced(current, state, rng, time.perf_counter() - mark)
                 bar.show(current, rows)
         except KeyboardInterrupt:
-            if _TRIED.get():  # who asked for the fit wants no more of its settings tried
+            if _CHOOSING in _STAGE.get():  # who asked for the fit wants no more of its settings tried
                 raise
             place = _place(current.state)
             end = Stop(Status.INTERRUPTED, f'interrupted from the keyboard after {place}')

@@ -77,8 +77,8 @@ class ObservedPairs:
         Left id of each pair, column by column.
     places : ndarray of shape (n_observed,), int32
         Or int64, where the pairs of the columns stand row by row.
-    order : ndarray of shape (n_observed,), int64
-        Place of each pair, row by row, in what was given.
+    order : ndarray of shape (n_observed,), int, or None
+        Place of each pair, row by row, in what was given; None: they came row by row.
     """
 
     n_left: int
@@ -90,10 +90,24 @@ class ObservedPairs:
     turned: np.ndarray
     lefts: np.ndarray
     places: np.ndarray
-    order: np.ndarray
+    order: np.ndarray | None
 
     def __len__(self):
         return len(self.rights)
+
+    def given(self, places: np.ndarray) -> np.ndarray:
+        """Find where some pairs stand in what was given.
+
+        Parameters
+        ----------
+        places : ndarray of shape (n,), int
+            Of the pairs, row by row.
+
+        Returns
+        -------
+        ndarray of shape (n,), int
+        """
+        return places if self.order is None else self.order[places]
 
     @property
     def rows(self) -> np.ndarray:
@@ -117,7 +131,7 @@ def _ids_and_values(observed):
         matrix = (
             observed
             if observed.format == 'coo'
-            else sparse.coo_array(check_sparse(observed, 'observed'))
+            else check_sparse(observed, 'observed').tocoo(copy=False)
         )
         if not np.isfinite(matrix.data).all():
             raise ValueError('observed holds nan or inf; drop these pairs or fill them')
@@ -202,7 +216,7 @@ def _per_pair(values, stored, name, n_observed, order, dtype):
             f'{name}[{bad[0]}] is {np.asarray(given)[bad[0]]}, but a finite {values.dtype} is '
             'needed; drop the pair, fill or scale it'
         )
-    return values[order]
+    return values.copy() if order is None else values[order]
 
 # %% ../../nbs/engine/similarity/10_all_pairs.ipynb #bae478f2
 def observed_pairs(
@@ -242,16 +256,22 @@ def observed_pairs(
     sizes = n_left if n_left is not None else shape[0], n_right if n_right is not None else shape[1]
     n_left = check_entities(left, sizes[0], 'left', 'observed[{}, 0]')
     n_right = check_entities(right, sizes[1], 'right', 'observed[{}, 1]')
-    keys = left.astype(np.int64) * max(n_right, 1)
-    keys += right.astype(np.int64, copy=False)
-    left, right = left.astype(np.int32), right.astype(np.int32)
+    left, right = left.astype(np.int32, copy=False), right.astype(np.int32)
     small = np.int32 if len(left) < 2**31 else np.int64
-    order = np.arange(len(left), dtype=small)
-    if (keys[1:] < keys[:-1]).any():  # a table of rows is in order already
+    numbers = np.arange(len(left), dtype=small)
+    order: Any = None
+    rising = (left[1:] == left[:-1]) & (right[1:] > right[:-1])
+    rising |= left[1:] > left[:-1]
+    again = numbers[:0]
+    if not rising.all():  # a table of rows is in order already
+        keys = left.astype(np.int64)
+        keys *= n_right
+        keys += right
         order = np.argsort(keys, kind='stable').astype(small)
         keys, left, right = keys[order], left[order], right[order]
-    again = np.flatnonzero(keys[1:] == keys[:-1])
-    del keys
+        again = np.flatnonzero(keys[1:] == keys[:-1])
+        del keys
+    del rising
     plain = labels is None and pair_weights is None
     labels = _per_pair(labels, stored, 'labels', len(left), order, dtype)
     weights = (
@@ -272,17 +292,17 @@ def observed_pairs(
             'keep one of them, np.unique(observed, axis=0) does'
         )
     if (weights < 0).any():
+        bad = (numbers if order is None else order)[np.argmax(weights < 0)]
         raise ValueError(
-            f'pair_weights[{order[np.argmax(weights < 0)]}] is {weights.min():g}, but weights '
-            'must not be negative'
+            f'pair_weights[{bad}] is {weights.min():g}, but weights must not be negative'
         )
-    starts, turned = (
-        np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=n))])
-        for ids, n in ((left, n_left), (right, n_right))
-    )
-    numbers = np.arange(len(left), dtype=small)
-    columns = sparse.csr_array((numbers, right, starts), shape=(n_left, n_right)).tocsc()
+    starts = np.searchsorted(left, np.arange(n_left + 1, dtype=np.int32))
+    del left
+    parts = numbers, right, starts.astype(small)
+    columns = sparse.csr_array(parts, shape=(n_left, n_right)).tocsc()
+    del numbers, parts
     lefts, places = columns.indices.astype(np.int32, copy=False), columns.data
+    turned = columns.indptr.astype(np.int64)
     return ObservedPairs(
         n_left, n_right, starts, right, labels, weights, turned, lefts, places, order
     )
@@ -523,8 +543,8 @@ def _check_signs(pairs):
     bad = np.flatnonzero(np.abs(pairs.labels) != 1)
     if not len(bad):
         return
-    first = int(pairs.order[bad].min())
-    label = pairs.labels[pairs.order == first][0]
+    given = pairs.given(bad)
+    first, label = int(given.min()), pairs.labels[bad[np.argmin(given)]]
     if np.isin(pairs.labels, (0, 1)).all():
         remedy = 'use 2*labels - 1'
     else:

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from ..core.compiled import njit
+from ..core.compiled import njit, prefetch
 from ..core.solver import State
 from ..core.validation import Checked
 from .all_pairs import count_products
@@ -200,10 +200,12 @@ def _cg_rows(
             n += starts[members[member] + 1] - starts[members[member]]
         most = max(most, n)
     table, w = np.empty((most + 4, d), rows.dtype), np.empty(most + 4, rows.dtype)
+    goals = np.empty(most + 4, rows.dtype)
     D, M, b, r = (np.empty(d, rows.dtype), np.empty(d, rows.dtype), np.empty(d, rows.dtype),
                   np.empty(d, rows.dtype))  # fmt: skip
     p, Ap = np.empty(d, rows.dtype), np.empty(d, rows.dtype)
     by_label, by_weight, by_imputed = len(labels) > 1, len(weights) > 1, len(imputed) > 1
+    by_partner, by_known = len(partner) > 1, len(known) > 1
     for group in range(start, stop):
         x, n, total, constant = X[group - start], 0, f(0), 0.0
         b[:] = f(0)
@@ -220,24 +222,36 @@ def _cg_rows(
                 for h in range(d):
                     b[h] += own[i] * impute[i, u] * rest[u, h]
             for first in range(starts[i], starts[i + 1]):  # partners are gathered once
+                if first + 10 < len(others):  # they lie apart, and come from far memory
+                    place = others[first + 10] * d
+                    for h in range(0, d, 16):
+                        prefetch(rows, place + h)
                 at = places[first] if len(places) else first
                 j, c = others[first], weights[at if by_weight else 0]
                 label, image = labels[at if by_label else 0], imputed[at if by_imputed else 0]
-                spared = lift * own[i] * partner[j]
-                weight, k_j = c - spared, known[j]
-                target = c * label - spared * image - weight * k_j
+                spared = lift * own[i] * partner[j if by_partner else 0]
+                weight, k_j = c - spared, known[j if by_known else 0]
                 constant += c * (label - k_j) ** 2 - spared * (image - k_j) ** 2
-                q, to, score = rows[j], table[n], f(0)
+                q, to = rows[j], table[n]
                 for h in range(d):
                     to[h] = q[h]
-                    score += q[h] * x[h]
+                goals[n] = c * label - spared * image - weight * k_j
                 w[n], n = weight, n + 1
-                score *= weight
-                for h in range(d):
-                    b[h] += target * q[h]
-                    r[h] -= score * q[h]
         while n % 4:  # items of weight 0
-            table[n], w[n], n = f(0), f(0), n + 1
+            table[n], goals[n], w[n], n = f(0), f(0), f(0), n + 1
+        for t in range(0, n, 4):
+            one, two, three, four = table[t], table[t + 1], table[t + 2], table[t + 3]
+            s1, s2, s3, s4 = f(0), f(0), f(0), f(0)
+            for h in range(d):
+                s1 += one[h] * x[h]
+                s2 += two[h] * x[h]
+                s3 += three[h] * x[h]
+                s4 += four[h] * x[h]
+            s1, s2, s3, s4 = s1 * w[t], s2 * w[t + 1], s3 * w[t + 2], s4 * w[t + 3]
+            g1, g2, g3, g4 = goals[t], goals[t + 1], goals[t + 2], goals[t + 3]
+            for h in range(d):
+                b[h] += (g1 * one[h] + g2 * two[h]) + (g3 * three[h] + g4 * four[h])
+                r[h] -= (s1 * one[h] + s2 * two[h]) + (s3 * three[h] + s4 * four[h])
         top, size, old = f(0), f(0), f(0)
         for h in range(d):
             top = max(top, D[h])
@@ -310,7 +324,9 @@ def _gramian(rows, impute, weights, sign):
         return stacked_gramian(rows, impute, weights, sign)
     total = np.zeros(2 * (rows.shape[1] + impute.shape[1],))
     for at in chunks_of(len(rows), 1, 4096):
-        both = np.concatenate([rows[at], sign * impute[at]], 1)
+        both = rows[at]
+        if impute.shape[1]:
+            both = np.concatenate([both, sign * impute[at]], 1)
         total += both.T @ (both * weights[at, None])
     count_products(len(rows), *total.shape)
     return total
@@ -393,21 +409,24 @@ def solve_side_(
     )  # fmt: skip
     turned = np.empty((len(rows), d), f) if fixed else rows  # `embed` has made a copy
     for at in chunks_of(len(rows), k):
-        turned[at] = rows[at][:, free] @ turn
+        turned[at] = (rows[at][:, free] if fixed else rows[at]) @ turn
     sums, chosen = np.zeros(tower.n_inputs), np.arange(tower.n_inputs)
     lift, values, tied = terms.spare * terms.omega, np.maximum(values, 0.0), tied @ basis
     if n_cg_steps:
+        short_known = _short(known)
         ratios, limits = np.zeros(tower.n_inputs), (f(np.finfo(f).eps ** 2), f(cg_tol) ** 2)
-        short = *map(_short, (pairs.labels, pairs.weights, terms.imputed)), own, partner, f(lift)
+        short = *map(_short, (pairs.labels, pairs.weights, terms.imputed)), own, _short(partner)
         shared = *(each.astype(f) for each in (values, tied, rest)), own_impute, ridge.astype(f)
+        scaled = (scales != 1).any()
 
         def steps(at):
-            X = np.ascontiguousarray(to[at] * scales[at, None], f) @ turn
+            X = (to[at] * scales[at, None] if scaled else to[at]).astype(f, copy=False) @ turn
             _cg_rows(
-                *arrays, *short, *shared, turned, known, n_cg_steps, *limits, X, ratios, sums,
-                at.start, at.stop,
+                *arrays, *short, f(lift), *shared, turned, short_known, n_cg_steps, *limits, X,
+                ratios, sums, at.start, at.stop,
             )  # fmt: skip
-            to[at] = X @ turn.T / scales[at, None]
+            X = X @ turn.T
+            to[at] = X / scales[at, None] if scaled else X
 
         costs = np.concatenate([[0], np.cumsum(n_each + 16)])
         for_each_chunk(steps, costs, terms.n_jobs, 2**16)
@@ -506,6 +525,8 @@ class ALS(Checked):
     def init(self, problem: AllPairs, params: np.ndarray) -> State:
         """Check the problem and make the first state."""
         _check_quadratic(problem)
+        problem._memo.clear()
+        problem._memo['alone'] = True  # until the first step
         return State(params=params.copy())
 
     def step(self, problem: AllPairs, state: State, rng: np.random.Generator) -> State:

@@ -300,6 +300,7 @@ def visit_pairs(
     right: np.ndarray,
     to_left: np.ndarray | None = None,
     to_right: np.ndarray | None = None,
+    keep: bool = True,
 ) -> OnPairs:
     """Visit the observed pairs: eq. (17), and the sparse part of (26) where asked for.
 
@@ -315,6 +316,8 @@ def visit_pairs(
         Gains X Q when given.
     to_right : ndarray or None of shape (n_right, k), default=None
         Gains X' P.
+    keep : bool, default=True
+        Whether the derivatives are kept; False leaves their arrays empty.
 
     Returns
     -------
@@ -322,7 +325,7 @@ def visit_pairs(
         Value, slopes, curvatures.
     """
     pairs = terms.pairs
-    slopes, curvatures = np.empty(len(pairs), left.dtype), np.empty(len(pairs), left.dtype)
+    slopes, curvatures = np.empty((2, len(pairs) * keep), left.dtype)
     count_products(len(pairs), left.shape[1])
 
     def visit(at):
@@ -344,12 +347,12 @@ def visit_pairs(
         if terms.offset is not None:
             scores += terms.offset[part]
         known = pairs.labels[part], pairs.weights[part], terms.imputed[part], scores, lifts
+        kept = slopes[part], curvatures[part]
+        to = kept if keep else np.empty((2, len(scores)), left.dtype)
         if terms.loss:
-            _squared_derivatives(*known, values, slopes[part], curvatures[part])
+            _squared_derivatives(*known, values, *to)
         else:
-            _logistic_derivatives(
-                *known, np.exp(-np.abs(known[0] * scores)), values, slopes[part], curvatures[part]
-            )
+            _logistic_derivatives(*known, np.exp(-np.abs(known[0] * scores)), values, *to)
         return float(values.sum())
 
     total = sum(for_each_chunk(visit, pairs.starts, terms.n_jobs))

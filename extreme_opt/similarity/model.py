@@ -28,7 +28,7 @@ from ..core.estimator import (
 )
 from ..core.gauss_newton import GaussNewton
 from ..core.memory import check_memory, forecast_memory, free_memory
-from ..core.run import Run
+from ..core.run import Run, _stage
 from ..core.solver import EarlyStopping, Status
 from ..core.streams import stream
 from ..core.validation import (
@@ -878,26 +878,27 @@ class SimilarityModel(ListEstimator):
         """
         self._check_settings()
         timed = validation is None and self.validation is not None
-        found, described, feature_names, reader = self._read(
-            observed, [left_features, right_features], labels, pair_weights, timed
-        )
-        features = described
-        if self.cold_start is not None:
-            chosen_sources(self.cold_start)
-            check_cold_start(self, described)
-            features = [None, None]
-        self._check_width(found.shape)
-        train, held_out = self._split(found, reader, validation)
-        self.settings_ = chosen_settings(self, features, train)
-        prior = read_prior(self.prior, described, reader, feature_names)
-        self._check_memory(train, features, prior)
-        objective = objective_of(self, self.settings_, train, prior)
-        objective, self.search_ = self._search(objective, train, held_out, reader)
-        problem, towers = self._make_problem(objective, train, features)
-        begin = None
-        if self._again():
-            seed = seed_from(self.random_state)
-            begin = grown_params(problem, self.run_.state.params, self._towers, towers, seed)
+        with _stage('reading pairs'):
+            found, described, feature_names, reader = self._read(
+                observed, [left_features, right_features], labels, pair_weights, timed
+            )
+            features = described
+            if self.cold_start is not None:
+                chosen_sources(self.cold_start)
+                check_cold_start(self, described)
+                features = [None, None]
+            self._check_width(found.shape)
+            train, held_out = self._split(found, reader, validation)
+            self.settings_ = chosen_settings(self, features, train)
+            prior = read_prior(self.prior, described, reader, feature_names)
+            self._check_memory(train, features, prior)
+            objective = objective_of(self, self.settings_, train, prior)
+            objective, self.search_ = self._search(objective, train, held_out, reader)
+            problem, towers = self._make_problem(objective, train, features)
+            begin = None
+            if self._again():
+                seed = seed_from(self.random_state)
+                begin = grown_params(problem, self.run_.state.params, self._towers, towers, seed)
         judge = self._judge(problem, objective, train, held_out, reader)
         run = self._run(problem, begin, judge)
         self._feature_names, self._towers = feature_names, towers

@@ -7,7 +7,7 @@ __all__ = ['AllPairs', 'half_square', 'remember_loss']
 
 # %% ../../nbs/engine/similarity/37_problem.ipynb #679c83f3
 import copy
-import zlib
+import weakref
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -155,7 +155,7 @@ def block_terms(terms: PairSum, matrix: Any, rows: np.ndarray, columns: np.ndarr
         turned,
         lefts[order],
         order.astype(pairs.places.dtype),
-        pairs.order[places],
+        pairs.given(places),
     )
     return PairSum(
         small,
@@ -489,8 +489,10 @@ class AllPairs(Fixed):
 
     def loss(self, params: np.ndarray) -> float:
         """Compute the loss: eqs. (5) and (11)."""
-        stamp, loss = self._memo.get('loss', (None, 0.0))
-        return loss if stamp is not None and stamp == _stamp(params) else self.point(params).loss
+        known, loss = self._memo.get('loss', (lambda: None, 0.0))
+        if params is known() and not params.flags.writeable:
+            return loss
+        return _loss_alone(self, params) if 'alone' in self._memo else self.point(params).loss
 
     def grad(self, params: np.ndarray) -> np.ndarray:
         """Compute the gradient of `loss`: eq. (27)."""
@@ -647,25 +649,36 @@ def half_square(params: np.ndarray) -> float:
     return 0.5 * float(_square_sum(params))
 
 
-def _stamp(params):
-    "What tells changed parameters from those that were seen, without a copy."
-    return zlib.crc32(np.ascontiguousarray(params).data)
-
-
 def remember_loss(problem: 'AllPairs', params: np.ndarray, loss: float) -> None:
     """Keep the loss of parameters that a solver has found on its way.
 
     Parameters
     ----------
     problem : AllPairs
-        Its `loss` then need not visit the pairs.
+        Its `loss` then need not visit the pairs, as long as this array stays read-only.
     params : ndarray of shape (n_params,)
+        Becomes read-only.
     loss : float
     """
+    params.flags.writeable = False
     problem._memo.clear()
-    problem._memo['loss'] = _stamp(params), loss
+    problem._memo['loss'] = weakref.ref(params), loss
 
 # %% ../../nbs/engine/similarity/37_problem.ipynb #a7c05502
+def _sum_up(problem, params, G, H, value):
+    "The loss, from the value of the observed pairs."
+    square = problem.ridge * half_square(params) if problem.ridge else 0.0
+    return value + problem.terms.omega * unseen_value(G, H) + square
+
+
+def _loss_alone(problem, params):
+    "The loss of a solver that asks for no derivative: nothing is kept of a pair."
+    params = np.ascontiguousarray(params, problem.dtype)
+    P, Q = (problem.embed(side, params) for side in (0, 1))
+    G, H = left_gramian(problem.terms, P), right_gramian(problem.terms, Q)
+    return _sum_up(problem, params, G, H, visit_pairs(problem.terms, P, Q, keep=False).value)
+
+
 def _evaluated(problem, params, to_left=None, to_right=None):
     "Evaluate and remember the point; add the sparse part of the gradients to arrays given."
     problem._memo.clear()
@@ -680,11 +693,7 @@ def _evaluated(problem, params, to_left=None, to_right=None):
     G = left_gramian(terms, P)
     H = right_gramian(terms, Q)
     seen = visit_pairs(terms, P, Q, to_left, to_right)
-    loss = (
-        seen.value
-        + terms.omega * unseen_value(G, H)
-        + (problem.ridge * half_square(params) if problem.ridge else 0.0)
-    )
+    loss = _sum_up(problem, params, G, H, seen.value)
     point = problem._memo['point'] = Point(params, P, Q, *keeps, G, H, seen, loss)
     return point
 
@@ -801,25 +810,27 @@ def _block(problem, params, batch, with_grad=False):
 
 
 def _warmup_problem(problem):
-    "The same problem on four entities a side."
+    "The same problem on four entities a side, each with a pair, as some samplers need."
     rows = min(4, problem.n_left)
     columns = min(4, problem.n_right)
-    pairs = problem.terms.pairs
-    few = np.flatnonzero(pairs.rights[: pairs.starts[rows]] < columns)
+    pairs, few = problem.terms.pairs, np.arange(max(rows, columns))
+    labels, weights = pairs.labels, pairs.weights
+    if len(pairs) == 0:
+        labels = weights = np.ones(1)
 
     def cut(features, n):
         return None if features is None else features[:n]
 
     return AllPairs(
-        np.column_stack([pairs.rows[few], pairs.rights[few]]),
+        np.column_stack([few % rows, few % columns]),
         cut(problem.towers[0].features, rows),
         cut(problem.towers[1].features, columns),
         n_components=problem.n_components,
         left=problem.left,
         right=problem.right,
         pair_loss=problem.pair_loss,
-        labels=pairs.labels[few],
-        pair_weights=pairs.weights[few],
+        labels=np.resize(labels, len(few)),
+        pair_weights=np.resize(weights, len(few)),
         unobserved_weight=problem.terms.omega,
         row_weights=problem.terms.row_weights[:rows],
         column_weights=problem.terms.column_weights[:columns],

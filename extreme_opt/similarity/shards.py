@@ -48,7 +48,7 @@ def pairs_of_rows(pairs: ObservedPairs, first: int, stop: int) -> ObservedPairs:
         turned=turned,
         lefts=lefts[places],
         places=places,
-        order=pairs.order[some],
+        order=pairs.given(np.arange(some.start, some.stop)),
     )
 
 

@@ -60,6 +60,7 @@ from .rates import (
     choose_share,
     column_units,
     falling,
+    fixed_rows,
     search_size,
 )
 from .rotation import Rotation
@@ -114,10 +115,6 @@ def _products(X: Any, weights: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _fixed_rows(problem: Any, n_rows: int) -> np.ndarray:
-    return np.sort(np.random.default_rng(0).choice(problem.n_samples, n_rows, replace=False))
-
-
 def _log_losses(rows: Any, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     scores = _products(rows, weights)
     return log_sum_exp(scores, axis=1) - scores[np.arange(len(labels)), labels]
@@ -125,7 +122,7 @@ def _log_losses(rows: Any, labels: np.ndarray, weights: np.ndarray) -> np.ndarra
 
 def _watch(problem: Any, n_rows: int, scale: float) -> dict[str, Callable] | None:
     "Exact log-loss on fixed rows, so that a record says how far the fit has come."
-    ids = _fixed_rows(problem, n_rows)
+    ids = fixed_rows(problem, n_rows)
     rows, labels = problem.features[ids], problem.labels[ids]
 
     def log_loss(problem: Any, params: np.ndarray) -> float:
@@ -138,7 +135,7 @@ def _against_frequencies(
     problem: Any, weights: np.ndarray, n_rows: int, fit_intercept: bool
 ) -> tuple[float, float]:
     "Log-loss of a fit on fixed rows, and of the best scores that are the same for every row."
-    ids, counts = _fixed_rows(problem, n_rows), problem.sample_weight
+    ids, counts = fixed_rows(problem, n_rows), problem.sample_weight
     labels = problem.labels[ids]
     sums = problem.class_counts
     share = sums[labels] / sums.sum() if fit_intercept else 1 / problem.n_classes
@@ -254,10 +251,14 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         in top-1 and in precision among the first k and behind in log-loss (only with
         solver="auto" or "exact"). Scores are margins times the factor that has the least log-loss
         on rows held out. "auto": "squared_hinge" where rows have several labels, solver="auto"
-        visits all classes, and neither average nor early_stopping is asked for. Of sparse rows
-        with one label and no number set by hand, the softmax with a share of these margins in its
-        scores: the largest one with a log-loss on held-out rows of at most 1.005 times that
-        without (`settings_["margin_share"]`), up to 400 million products an epoch.
+        visits all classes, and neither average nor early_stopping is asked for; else "softmax",
+        with margins in its scores as `margin_share` says.
+    margin_share : float or "auto", default='auto'
+        In [0, 1], how much of the margins of the squared hinge is in the scores of the softmax.
+        "auto": of sparse rows with one label, three classes or more, and no number set by hand,
+        the largest share with which the log-loss on held-out rows is at most 1.0075 times that
+        without, error included, up to 400 million products an epoch (`settings_` says it); else 0.
+        A number above 0 needs the same rows and settings, of any size.
     n_negatives : int, default=5
         m, negative classes per update of the solvers that draw classes; at most n_classes - 1
         are taken.
@@ -388,6 +389,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         solver: str = 'auto',
         *,
         loss: str = 'auto',
+        margin_share: float | str = 'auto',
         n_negatives: int = 5,
         learning_rate: float | str | None = 'auto',
         learning_rate_decay: float | str = 'auto',
@@ -416,6 +418,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     ):
         self.solver = solver
         self.loss = loss
+        self.margin_share = margin_share
         self.n_negatives = n_negatives
         self.learning_rate = learning_rate
         self.learning_rate_decay = learning_rate_decay
@@ -445,6 +448,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         MultilabelClassifier._settings,
         solver=one_of('auto', *_SAMPLED_SOLVERS, 'lbfgs'),
         loss=one_of('auto', 'softmax', 'squared_hinge'),
+        margin_share=number_in(0, 1, 'both', words=('auto',)),
         n_negatives=COUNT,
         learning_rate=RATE._replace(words=('auto', None)),
         learning_rate_decay=DECAY._replace(words=('auto',)),
@@ -491,6 +495,13 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
                         '"exact" in this process, and stops at its number of epochs; '
                         f'leave {name} out, or set loss="softmax"'
                     )
+        named = self._named()
+        if self.margin_share not in ('auto', 0) and named:
+            raise ValueError(
+                f'margin_share={shown(self.margin_share)}, but {named}='
+                f'{shown(getattr(self, named))}, and margins are blended into scores only where '
+                f'rows held out choose the rest; leave {named} out, or margin_share'
+            )
         for name in ('average', 'early_stopping'):
             if getattr(self, name) and self.solver == 'lbfgs':
                 raise ValueError(
@@ -1060,8 +1071,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if to_choose and found is not None:
             self._pull = found if problem.n_classes > 2 or self._hinge else found / 2
         if self._hinge:
-            least: dict = min(self.rate_search_, key=lambda row: row['missed'], default={})
-            self._scale = least.get('scale', _USUAL_SCALE)
+            self._scale = self.rate_search_[-1]['scale'] if self.rate_search_ else _USUAL_SCALE
         self.settings_ = dict(solver=self._kind, max_epochs=epochs, ridge=self._pull)
         self.settings_['loss'] = 'squared_hinge' if self._hinge else 'softmax'
         self.learning_rate_ = float(rate)
@@ -1094,6 +1104,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         self._check_settings()
         before = self._weights_before()
         samples = self._lay_out(self._read(X, y, sample_weight, before), before)
+        blends = self._may_blend(samples.rows)
         if self._on_support:
             return self._fit_support(*samples, before)
         judge = None
@@ -1102,7 +1113,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         problem = self._make_problem(samples.rows, samples.labels, samples.weights)
         params = None if before is None else self._start_from(problem, *before[:2])
         near = self._near_lists(problem)
-        best: dict | None = {} if before is None and self._may_blend(problem.features) else None
+        best: dict | None = {} if before is None and blends else None
         problem, start = self._choose_unless_known(problem, near, samples.ids, before, best)
         limits = self._limits()
         if params is None and start is not None:
@@ -1120,7 +1131,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             remedy=self._remedy(),
             **limits,
         )
-        if best and run.status is not Status.INTERRUPTED:
+        if best is not None and run.status is not Status.INTERRUPTED:
             try:
                 self._blend(problem, run, best)
             except KeyboardInterrupt:
@@ -1131,17 +1142,28 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self.settings_['least_score'] = self._least_score(problem)
         return self
 
+    def _named(self) -> str:
+        "A setting that keeps margins out of the scores, or nothing."
+        usual = dict.fromkeys(
+            ('solver', 'loss', 'learning_rate', 'learning_rate_decay', 'max_epochs', 'ridge'), 'auto'
+        )
+        usual |= dict.fromkeys(('max_iter', 'max_seconds', 'tol', 'checkpoint', 'client'))
+        usual |= dict.fromkeys(('average', 'early_stopping'), False)
+        return next((name for name in usual if getattr(self, name) != usual[name]), '')
+
     def _may_blend(self, rows: Any) -> bool:
-        "Whether margins may be blended into the scores: nothing is set by hand that they lack."
-        given = self.learning_rate, self.learning_rate_decay, self.max_epochs, self.ridge
-        free = all(each == 'auto' for each in (*given, self.loss, self.solver))
-        limits = self.max_iter, self.max_seconds, self.tol, self.checkpoint, self.client
-        free = free and all(each is None for each in limits)
-        alone = not (self.average or self.early_stopping or self.multilabel_)
-        n_classes = len(self.classes_)
-        visited = self._kind == 'exact' and scipy.sparse.issparse(rows) and n_classes > 2
-        # a search on a part misjudges the factor
-        return free and alone and visited and rows.nnz * n_classes <= MOST_PRODUCTS
+        "Whether margins are blended into the scores, or tried."
+        n_classes, given = len(self.classes_), self.margin_share not in ('auto', 0)
+        exact = self._kind == 'exact' and not self.multilabel_
+        fit = exact and scipy.sparse.issparse(rows) and n_classes > 2
+        if given and not fit:
+            raise ValueError(
+                f'margin_share={shown(self.margin_share)}, but margins are blended into the scores '
+                'only of sparse rows with one label of three or more and with all classes visited '
+                f'in an epoch (solver={self._kind!r} is taken here); leave margin_share out'
+            )
+        free = not self._named() and self.margin_share != 0
+        return free and fit and (given or rows.nnz * n_classes <= MOST_PRODUCTS)
 
     def _blend(self, problem: Any, run: Run, best: dict) -> None:
         "Blend margins into the weights of a run, as many as the rows held out bear."
@@ -1153,12 +1175,12 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         rate, epochs, _, tried = choose_schedule(
             hinge, lambda rate, epochs: ExactSGD(rate, falling(epochs)), seed=seed, best=kept
         )
-        if not kept:
-            return
-        scale = float(min(tried, key=lambda row: row['missed'])['scale'])
-        own = scale * kept.pop('weights')
-        share, factor = choose_share(best['judged'], best.pop('weights'), own)
-        del own
+        share = None if self.margin_share == 'auto' else float(self.margin_share)
+        scale, factor = float(tried[-1]['scale']) if tried else _USUAL_SCALE, 1.0
+        if best and kept:
+            own = scale * kept.pop('weights')
+            share, factor = choose_share(best['judged'], best.pop('weights'), own, share)
+            del own
         if share:
             solver = ExactSGD(rate, falling(epochs))
             found = minimize(hinge, solver, max_epochs=epochs, loss_subset=0, seed=seed)
@@ -1168,12 +1190,12 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             del found
             mixed += factor * (1 - share) * run.state.params
             run.state = replace(run.state, params=mixed)
-        self.settings_['margin_share'] = share
+        self.settings_['margin_share'] = share or 0.0
 
     def _least_score(self, problem: Any) -> float:
         "The score from which on as many labels of training rows are named as they have."
         n_rows = max(1, min(2000, problem.n_samples, 4_000_000 // problem.n_classes))
-        some = _fixed_rows(problem, n_rows)
+        some = fixed_rows(problem, n_rows)
         n_labels = problem.several[some].nnz
         scores = _products(problem.features[some], problem.unpack(self.run_.state.params)[0])
         return self._scale * float(np.partition(scores, -n_labels, axis=None)[-n_labels])
@@ -1226,7 +1248,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     ) -> 'SoftmaxClassifier':
         """Learn from a batch in one epoch, at a rate that does not decay, and forget the batch.
 
-        Limits, averages and stops concern `fit` alone.
+        Limits, averages, stops and `margin_share` concern `fit` alone.
 
         Parameters
         ----------

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['RATES', 'STEPS', 'END', 'FIRST_EPOCHS', 'MOST_EPOCHS', 'MOST_PRODUCTS', 'LEAST_ROWS', 'PULLS', 'MOST_UNEQUAL',
-           'ENOUGH', 'AMPLE', 'MOST_LOSS', 'search_size', 'sample_loss', 'choose_rate', 'falling', 'folds_of',
-           'split_off', 'choose_schedule', 'choose_share', 'column_units', 'choose_ridge']
+           'ENOUGH', 'AMPLE', 'MOST_LOSS', 'search_size', 'sample_loss', 'choose_rate', 'fixed_rows', 'falling',
+           'folds_of', 'split_off', 'choose_schedule', 'choose_share', 'column_units', 'choose_ridge']
 
 # %% ../../nbs/engine/softmax/57_rates.ipynb #e51b76ce
 import math
@@ -146,7 +146,25 @@ PULLS = (0.3, 1.0, 3.0)  # ridges times rows over the mean square length, in the
 MOST_UNEQUAL = 30.0, 1000.0  # columns in one unit: widths, largest over the tenth part; sparse
 ENOUGH = 0.998  # a longer run, or a ridge, has to lower the log-loss by this factor
 AMPLE = 0.985  # by so much, or the next longer run is not tried
-MOST_LOSS = 1.005  # times the log-loss that margins blended into the scores may cost
+MOST_LOSS = 1.0075  # times the log-loss that margins in the scores may cost, error included
+
+
+def fixed_rows(problem: Any, n_rows: int) -> np.ndarray:
+    """Some rows, the same in each call.
+
+    Parameters
+    ----------
+    problem : DoubleSum
+        a softmax problem.
+    n_rows : int
+        At most all.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), int
+        Ids, sorted.
+    """
+    return np.sort(np.random.default_rng(0).choice(problem.n_samples, n_rows, replace=False))
 
 
 def falling(n_epochs: float) -> float:
@@ -307,7 +325,7 @@ def choose_schedule(
             tried.append(here | dict(log_loss=sample_loss(judged, weights)))
         else:
             tried.append(here | dict(zip((kind, 'scale'), judged.held_out(weights), strict=True)))
-        if best is not None and tried[-1][kind] == min(row[kind] for row in tried):
+        if best is not None and (by_margins or tried[-1][kind] == min(row[kind] for row in tried)):
             best.update(judged=judged, weights=weights)
         return tried[-1][kind]
 
@@ -327,10 +345,14 @@ def choose_schedule(
         while better(at + direction):
             at += direction
         step = STEPS[at]
-    elif kind != 'log_loss':
-        loss(step, epochs)  # for the factor of the scores
-    if n_epochs is not None or kind != 'log_loss':
-        return rate or step / scale, n_epochs or 2 * epochs, ridge or 0.0, tried
+    if by_margins:  # the factor of the scores is that of a run as long as the fit
+        n_epochs = n_epochs or 2 * epochs
+        epochs = min(n_epochs, 12.0)
+        tried[:] = [row for row in tried if (row['rate'], row['epochs']) != (step / scale, epochs)]
+        loss(step, epochs)
+        return rate or step / scale, n_epochs, ridge or 0.0, tried
+    if n_epochs is not None:
+        return rate or step / scale, n_epochs, ridge or 0.0, tried
     pull, gain = 0.0, loss(step, 2 * epochs) / loss(step, epochs)
     if ridge is None and rate is None and gain >= ENOUGH:  # a longer run fits noise
         least, twice, bold = loss(step, 2 * epochs), 2 * epochs, min(3 * step, STEPS[-1])
@@ -350,10 +372,11 @@ def choose_schedule(
 
 
 def choose_share(
-    judged: Any, weights: np.ndarray, margin_weights: np.ndarray
+    judged: Any, weights: np.ndarray, margin_weights: np.ndarray, share: float | None = None
 ) -> tuple[float, float]:
-    """Choose how much of one-vs-rest margins to blend into softmax scores: the largest share at
-    which the log-loss is within half a percent of that without.
+    """Choose how much of one-vs-rest margins to blend into softmax scores: the largest share, in
+    tenths, with which the log-loss is at most `MOST_LOSS` times that without, one standard error
+    of the difference included.
 
     Parameters
     ----------
@@ -363,6 +386,8 @@ def choose_share(
         Of the softmax.
     margin_weights : ndarray of shape (n_classes, n_features)
         Of the squared hinge, scaled as for probabilities.
+    share : float or None, default=None
+        Given, or to be chosen.
 
     Returns
     -------
@@ -372,8 +397,8 @@ def choose_share(
     """
     n_rows = min(judged.n_samples, 1_000_000 // judged.n_classes)
     if n_rows < 20:
-        return 0.0, 1.0
-    rows = np.random.default_rng(0).permutation(judged.n_samples)[:n_rows]
+        return share or 0.0, 1.0
+    rows = fixed_rows(judged, n_rows)
     at = np.arange(n_rows), judged.labels[rows]
     counts = None if judged.sample_weight is None else judged.sample_weight[rows]
     gaps = []
@@ -381,7 +406,7 @@ def choose_share(
         scores = np.asarray(judged.features[rows] @ np.ascontiguousarray(each.T), float)
         gaps.append(scores - scores[at][:, None])
 
-    def least(share: float, factor: float) -> tuple[float, float]:
+    def least(share: float, factor: float) -> tuple[np.ndarray, float]:
         mixed = (1 - share) * gaps[0] + share * gaps[1]
         for _ in range(20):  # Newton
             norms = log_sum_exp(factor * mixed, axis=1)
@@ -393,13 +418,18 @@ def choose_share(
             factor = float(np.clip(last - step, last / 2, last * 2))
             if abs(factor - last) < 0.01 * last:
                 break
-        return float(np.average(norms, weights=counts)), factor
+        return norms, factor
 
-    loss, near = least(0.0, 1.0)
-    share, factor, limit = 0.0, 1.0, MOST_LOSS * loss
+    if share is not None:
+        return share, least(share, 1.0)[1] if share else 1.0
+    losses, (_, near) = log_sum_exp(gaps[0], axis=1), least(0.0, 1.0)
+    share, factor = 0.0, 1.0
+    limit = (MOST_LOSS - 1) * float(np.average(losses, weights=counts))
     for tenths in range(1, 11):
-        loss, near = least(tenths / 10, near)
-        if not loss <= limit:
+        norms, near = least(tenths / 10, near)
+        more = float(np.average(norms - losses, weights=counts))
+        square = np.average((norms - losses - more) ** 2, weights=counts)
+        if not more + math.sqrt(square / n_rows) <= limit:
             break
         share, factor = tenths / 10, near
     return share, factor

@@ -308,11 +308,19 @@ def test_drawn_formulas_keep_their_source(tmp_path):
     assert [one['tex'] for one in asked] == ['a < b', 'a < b', 'c']
     use = '<mjx-container><use xlink:href="#g1"></use></mjx-container>'
     drawn = {gates.key_of(one): dict(html=use) for one in asked}
-    gates.put_in(tmp_path, drawn | dict(css='', glyphs=dict(g1='<path id="g1"></path>')))
+    gates.put_in(
+        tmp_path,
+        [tmp_path / 'a.html'],
+        drawn | dict(css='', glyphs=dict(g1='<path id="g1"></path>')),
+    )
     made = (tmp_path / 'a.html').read_text()
     assert made.count(use) == 3 and made.count('id="g1"') == 1
     assert gates.formulas(made) == gates.formulas(page)
-    gates.put_in(tmp_path, drawn | dict(css='', glyphs=dict(g1='<path id="g1"></path>')))
+    gates.put_in(
+        tmp_path,
+        [tmp_path / 'a.html'],
+        drawn | dict(css='', glyphs=dict(g1='<path id="g1"></path>')),
+    )
     assert (tmp_path / 'a.html').read_text() == made
 
 
@@ -329,7 +337,7 @@ def test_pictures_of_sliders_are_files_with_a_size(tmp_path):
     (tmp_path / '_images/b.png').write_bytes(content)
     text = image.format('block', held) + image.format('none', held) + image.format('none', 'AAAA')
     (tmp_path / 'learn/a.html').write_text(text + still)
-    gates.lighten(tmp_path)
+    gates.lighten(tmp_path, [tmp_path / 'learn/a.html'])
     made = (tmp_path / 'learn/a.html').read_text()
     first, second, small, other = re.findall('<img[^>]*>', made)
     place = re.search('src="([^"]*)"', first)[1]
@@ -337,7 +345,7 @@ def test_pictures_of_sliders_are_files_with_a_size(tmp_path):
     assert 'loading' not in first and f'src="{place}" loading="lazy"' in second
     assert small == image.format('none', 'AAAA')
     assert 'width="500" height="300"' in other and 'style' not in other
-    gates.lighten(tmp_path)
+    gates.lighten(tmp_path, [tmp_path / 'learn/a.html'])
     assert (tmp_path / 'learn/a.html').read_text() == made
 
 
@@ -454,10 +462,8 @@ def test_a_picture_without_words_ends_the_build(tmp_path):
         '<img src="logo.png"><article><img src="a.png" alt="A curve that falls and rises again">'
         '<img src="b.png" alt="short"><img src="c.png"></article>'
     )
-    assert ['b.png' in line or 'c.png' in line for line in gates.wrong_pictures(tmp_path)] == [
-        True,
-        True,
-    ]
+    found = gates.wrong_pictures(tmp_path, [tmp_path / 'a.html'])
+    assert ['b.png' in line or 'c.png' in line for line in found] == [True, True]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -103,15 +102,6 @@ def test_a_script_may_measure_several_results(small):
         assert sum(run.is_long(name, path) for name in run.scripts()) == names
 
 
-def test_finished_parts_are_kept_only_for_a_script_that_runs(bench, monkeypatch, tmp_path):
-    _, machine = bench
-    told = iter(range(9))
-    monkeypatch.delenv('PARTS', raising=False)
-    assert [machine.kept('one', lambda: next(told)) for _ in range(2)] == [0, 1]
-    monkeypatch.setenv('PARTS', str(tmp_path / 'parts'))
-    assert [machine.kept('one', lambda: next(told)) for _ in range(2)] == [2, 2]
-
-
 def test_a_cell_holds_one_number_under_its_name(small):
     run, _, _ = small
     whole = dict.fromkeys(run.COLUMNS, '')
@@ -134,67 +124,6 @@ def test_a_result_is_fresh_for_its_commit_machine_and_length(small, monkeypatch)
     )
     monkeypatch.setattr(machine, 'cpu', lambda: 'another')
     assert not run.is_fresh('adding')
-
-
-def test_finished_parts_are_those_of_the_code_as_it_stands(small):
-    run, _, path = small
-    first = run.parts(path)
-    assert run.parts(path) == first
-    path.write_text(SCRIPT.replace('2000', '3000'))
-    assert run.parts(path) != first
-
-
-def test_long_scripts_that_changed_run_as_far_as_they_fit(small, monkeypatch, capsys):
-    run, _, path = small
-    for name in ('short', 'long', 'same', 'none'):
-        (path.parent / f'{name}.py').write_text('LONG = True\n' + SCRIPT)
-    (path.parent / 'apart.py').write_text('LONG = True\nAPART = True\n' + SCRIPT)
-    monkeypatch.setattr(
-        run,
-        'story',
-        lambda name: {
-            'short': dict(minutes=2),
-            'long': dict(minutes=9),
-            'same': dict(minutes=1),
-        }.get(name, {}),
-    )
-    monkeypatch.setattr(run, 'changed', lambda name: [] if name == 'same' else ['x'])
-    assert run.fitting(8, run.scripts()) == ['short']
-    said = capsys.readouterr().out
-    assert (
-        'make bench name=long' in said
-        and 'make bench name=none' in said
-        and 'same' not in said
-        and 'apart' not in said
-        and 'adding' not in said
-    )
-    assert run.fitting(20, run.scripts()) == ['short', 'long'] and run.fitting(
-        99, run.scripts()
-    ) == ['short', 'long', 'none']
-
-
-def test_long_scripts_end_with_their_minutes(small, monkeypatch, capsys):
-    run, _, path = small
-    for name in ('first', 'second', 'third'):
-        (path.parent / f'{name}.py').write_text('LONG = True\n' + SCRIPT)
-    given, clock = [], iter([0.0, 0.0, 70.0, 130.0])
-
-    def job(*args, timeout, **more):
-        given.append(timeout)
-        if len(given) == 2:
-            raise subprocess.TimeoutExpired('job', timeout)
-
-    monkeypatch.setattr(run, 'fitting', lambda minutes, known: ['first', 'second', 'third'])
-    monkeypatch.setattr(run, 'environment', lambda path, full: {})
-    monkeypatch.setattr(run.subprocess, 'run', job)
-    monkeypatch.setattr(run.time, 'monotonic', lambda: next(clock))
-    assert run.main(['--slow', '2']) == 0 and given == [120.0, 50.0]
-    said = capsys.readouterr().out
-    assert (
-        'second was stopped when the 2 minutes were over' in said
-        and 'make bench name=second' in said
-        and '== third' not in said
-    )
 
 
 def test_every_script_asks_for_rivals_only_where_it_names_them(bench, monkeypatch):
@@ -222,33 +151,6 @@ def test_every_script_asks_for_rivals_only_where_it_names_them(bench, monkeypatc
         == '/mine'
         and machine.peer_python() == '/mine'
     )
-
-
-def test_rivals_get_an_environment_of_their_own_once(small, monkeypatch):
-    run, _, path = small
-    (path.parent / 'peers').mkdir()
-    (path.parent / 'peers/main.txt').write_text('one==1\n')
-    calls = []
-
-    def pretend(command, check):
-        calls.append(command)
-        if '-m' in command and 'venv' in command:
-            python = Path(command[-1]) / 'bin/python'
-            python.parent.mkdir(parents=True, exist_ok=True)
-            python.touch()
-
-    monkeypatch.setattr(run.subprocess, 'run', pretend)
-    first, again = run.peers('main'), run.peers('main')
-    assert first == again == str(run.PEERS / 'main/bin/python') and len(calls) == 2
-    (path.parent / 'peers/main.txt').write_text('one==2\n')
-    run.peers('main')
-    assert len(calls) == 4
-
-
-def test_pins_are_exact_and_name_no_host(bench):
-    for path in (ROOT / 'bench/peers').glob('*.txt'):
-        lines = [line for line in path.read_text().splitlines() if not line.startswith('#')]
-        assert lines and all(re.fullmatch(r'[a-z-]+==[\d.]+', line) for line in lines), path
 
 
 def test_jobs_take_turns_in_both_directions(bench):

@@ -13,10 +13,7 @@ SOFTMAX = ['tests/library/package/test_floors.py', 'tests/library/package/test_p
     'files, tests',
     [
         (['extreme_opt/softmax/_kernels.py'], [*SOFTMAX, 'tests/library/softmax']),
-        (
-            ['extreme_opt/core/svrg.py'],
-            ['tests/library/core', 'tests/library/ordinal', *SOFTMAX],
-        ),
+        (['extreme_opt/core/svrg.py'], ['tests/library/core', 'tests/library/ordinal', *SOFTMAX]),
         (['nbs/learn/softmax/10_double_sum.ipynb'], []),
         (['CHANGELOG.md'], []),
         (['assignments/grade.py'], ['assignments/tests']),

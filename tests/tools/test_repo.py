@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
 def blocks(name, language):
     "Code blocks of one language in a Markdown file."
     return re.findall(rf'```{language}\n(.*?)```', (ROOT / name).read_text(), flags=re.S)

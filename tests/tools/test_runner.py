@@ -36,6 +36,8 @@ def put(folder, name, *sources):
 def nbs(tmp_path, monkeypatch):
     "An empty tree of notebooks that the runner takes for its own."
     shutil.copy(notebooks.ROOT / 'pyproject.toml', tmp_path)
+    same = notebooks.environment()  # of all tests, which so share what their kernels import
+    monkeypatch.setattr(notebooks, 'environment', lambda: same)
     monkeypatch.setattr(notebooks, 'ROOT', tmp_path)
     monkeypatch.setattr(notebooks, 'NBS', tmp_path / 'nbs')
     return tmp_path / 'nbs'
@@ -86,8 +88,8 @@ def test_outputs_are_known_by_the_digest_of_their_code(nbs):
 
 
 def test_pages_older_than_the_package_are_listed(nbs, tmp_path, capsys):
-    """A change in a module that a page imports, through another one too, makes it older; comments
-    and other modules do not."""
+    """A change in a module that a page imports, through another one too, makes it older; comments,
+    docstrings and other modules do not."""
     folder = tmp_path / 'extreme_opt' / 'core'
     folder.mkdir(parents=True)
     texts = {
@@ -110,7 +112,7 @@ def test_pages_older_than_the_package_are_listed(nbs, tmp_path, capsys):
     ]
     notebooks.main(['stamp'])
     (folder / 'other.py').write_text('y = 2\n')
-    (folder / 'far.py').write_text('# a remark\nx = 1\n')
+    (folder / 'far.py').write_text('"A docstring."\n# a remark\nx = 1\n')
     assert not notebooks.is_older(notebooks.read(path))
     (folder / 'far.py').write_text('x = 2\n')
     capsys.readouterr()
@@ -238,10 +240,10 @@ def test_failure_is_one_clear_line(nbs, capsys, tmp_path):
 
 def test_processor_time_is_that_of_the_kernel(nbs):
     "A page that computes for a second is charged for it, one that sleeps is not."
-    busy = 'import time\nwhile time.process_time() < 3: pass'
+    busy = 'import time\nwhile time.process_time() < 2: pass'
     pages = [
         put(nbs / '90_try', '10_busy', busy),
-        put(nbs / '90_try', '20_idle', 'import time\ntime.sleep(3)'),
+        put(nbs / '90_try', '20_idle', 'import time\ntime.sleep(2)'),
     ]
     busy, idle = (notebooks.execute(path) for path in pages)
     assert busy.cpu - idle.cpu > 1

@@ -441,6 +441,14 @@ def test_every_step_ascends_and_the_optimum_is_that_of_lbfgs(options, solve):
     assert run.history[-1]['loss'] <= exact + 1e-8 * exact
 
 
+def test_mixed_and_badly_scaled_columns_are_the_same_run():
+    plain, _ = made()
+    mixing = np.random.default_rng(1).normal(size=(3, 3)) * [1.0, 1000.0, 0.01]
+    mixed = LogLinear(plain.features @ mixing, plain.labels, 4)  # no ridge: that has a scale
+    one, two = (minimize(each, Majorizer(), max_iter=10).column('loss') for each in (plain, mixed))
+    np.testing.assert_allclose(one, two, rtol=1e-9)
+
+
 @pytest.mark.parametrize('spread', [0.1, 5.0, 50.0])
 def test_steps_go_down_from_far_away_by_what_they_promise(spread):
     for seed in range(5):

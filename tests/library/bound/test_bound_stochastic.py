@@ -55,6 +55,21 @@ def test_incremental_keeps_its_sums():
     )
 
 
+def test_the_sum_of_the_kept_parabolas_is_above_the_loss_and_never_rises():
+    problem, solver, heights = problem_of(), IncrementalMajorizer(40), []
+    for state in iterate(problem, solver, seed=2):
+        if state.n_iter > 12:
+            break
+        if state.points is None:
+            continue
+        order = solver._order(state.n_rounds - 1)
+        parts = zip(solver.blocks(problem), state.points)
+        bounds = [(point, problem.quadratic_bound(point, block, order)) for block, point in parts]
+        heights.append(sum(bound.at(state.params - point) for point, bound in bounds))
+        assert heights[-1] >= problem.loss(state.params) - 1e-9
+    assert len(heights) > 5 and (np.diff(heights) < 1e-9).all()
+
+
 def test_one_block_is_the_batch_method():
     problem = problem_of()
     ours = minimize(problem, IncrementalMajorizer(1000, 'alternating', 1.8), max_iter=5)

@@ -2,13 +2,15 @@
 
     python tests/library/core/peaks.py [--all] [ESTIMATOR ...]
 
-Each estimator has a process of its own. A tiny fit compiles; then the peak of the resident memory
-is set back, and its rise over the level before the fit is read after it. Linux only.
+A tiny fit compiles; then each fit has a process of its own, so that it does not depend on what was
+fitted before. There the peak of the resident memory is set back, and its rise over the level before
+the fit is read after it. Pages of files, such as those of libraries, do not count. Linux only.
 """
 
 import ctypes
 import gc
 import json
+import os
 import re
 import subprocess
 import sys
@@ -170,7 +172,6 @@ def resident(key):
 
 def measure(one):
     "Bytes that a fit holds at its peak besides its data, and what it was forecast to hold."
-    model(one, TINY[one['estimator']]).fit(*data(one, TINY[one['estimator']]))
     given, made, told = data(one, one['sizes']), model(one, one['sizes']), []
 
     def noted(n_bytes, *more, **settings):
@@ -183,14 +184,35 @@ def measure(one):
             module.check_memory = noted
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    before = resident('VmRSS')
+    before = resident('RssAnon')
     Path('/proc/self/clear_refs').write_text('5')
     made.fit(*given)
-    peak = resident('VmHWM') - before
-    for module in [*sys.modules.values()]:
-        if vars(module).get('check_memory') is noted:
-            module.check_memory = check
-    return peak, max(told)
+    return resident('VmHWM') - resident('RssFile') - before, max(told)
+
+
+def compile_for(one):
+    "A tiny fit of the same kind."
+    sizes = TINY[one['estimator']]
+    if one['sizes'].get('n_stored'):
+        sizes = sizes | dict(n_stored=3 * sizes['n_rows'])
+    model(one, sizes).fit(*data(one, sizes))
+
+
+def measure_apart(one):
+    "The same in a process of its own."
+    compile_for(one)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, json.dumps(measure(one)).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with open(reader) as file:
+        found = file.read()
+    os.waitpid(child, 0)
+    return json.loads(found)
 
 
 def peaks(chosen):
@@ -221,7 +243,7 @@ def _called(one):
 def main(words):
     if words == ['measure']:
         warnings.simplefilter('ignore')
-        print(json.dumps([measure(one) for one in json.loads(sys.stdin.read())]))
+        print(json.dumps([measure_apart(one) for one in json.loads(sys.stdin.read())]))
         return
     chosen = [one for one in CASES if one['usual'] or '--all' in words]
     names = [word for word in words if word != '--all']

@@ -225,5 +225,6 @@ def test_reliability_doors_of_kernels_hold():
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, 'fork'), reason='the calls are made in children')
 def test_reliability_doors_of_kernels_hold_against_all():
-    n, bad = compiled_doors.fuzz()
+    "A third of the calls, with some at each door: `python compiled_doors.py fuzz` makes all."
+    n, bad = compiled_doors.fuzz(few=15)
     assert n > 1000 and not bad, bad

@@ -1,12 +1,12 @@
 """Hostile inputs, each in a child process, so that a crash, a hang or a flood of memory is a
 result.
 
-    python tests/library/package/fuzz_reliability.py [--rounds 2] [--minutes 120] [WORD ...]
+    python tests/library/package/fuzz_reliability.py [--rounds 3] [--minutes 120] [WORD ...]
 
 Prints a table: how many inputs, how many died, hung or failed, and how. The last rows are tests of
-other files. A word selects the rows whose name holds it; `--rounds 1` is the sample that
-`test_reliability.py` takes. A probe raises where something does not hold; what it returns is a
-count of inputs.
+other files. A word selects the rows whose name holds it; `--rounds 1` and `--rounds 2` are the
+samples that the quick and the slow tests of `test_reliability.py` take. A probe raises where
+something does not hold; what it returns is a count of inputs.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from extreme_opt.core.run import FitDiverged
 
 PROBES = {}
 OUTCOMES = Counter()  # of the probe that runs
-ROUNDS = 1  # 1: a sample of the cases; 2: all of them
+ROUNDS = 1  # 1: a few of the cases; 2: a sample in which each row has one; 3: all of them
 MEMORY = 3 << 30  # bytes of address space that a child may add
 
 
@@ -159,12 +159,15 @@ def refused(call, *args, raw=False, **kwargs):
     raise AssertionError(f'accepted: {found!r:.100}')
 
 
-def every(cases, few=40, times=1):
+def every(cases, few=40, times=1, turn=1):
     """Run (name, work) in children; raise with a summary where one does not hold.
 
-    In the short round at most `few` of them, spread over all. A case tries `times` inputs.
+    In the short round at most `few` of them, spread over all; in the second each `turn`-th. A case
+    tries `times` inputs.
     """
     cases = list(cases)
+    if ROUNDS == 2:
+        cases = cases[::turn]
     if ROUNDS < 2 and len(cases) > few:
         chosen = np.random.default_rng(0).permutation(len(cases))[:few]
         cases = [cases[at] for at in sorted(chosen)]
@@ -980,7 +983,7 @@ def formats(folder):
 def files_altered():
     """Every format cut, flipped and changed behind its checksums: one line with the path; the same
     content where there is a digest."""
-    n_cases, n_turns = (20, 500) if ROUNDS > 1 else (1, 40)
+    n_cases, n_turns = [(1, 40), (8, 250), (20, 500)][ROUNDS - 1]
 
     def case(path, read, has_digest, seed):
         def work():
@@ -1056,7 +1059,7 @@ def model_files_rewritten():
     if find_spec('faiss'):
         MODELS['SimilarityModel with an index'] = fitted()['SimilarityModel']
         MODELS['SimilarityModel with an index'].build_index(n_links=4)
-    n_cases = 100 if ROUNDS > 1 else 2
+    n_cases = [2, 20, 100][ROUNDS - 1]
     return every(
         ((f'{name} {seed}', case(name, seed)) for name in MODELS for seed in range(n_cases)),
         times=20,
@@ -1339,7 +1342,7 @@ def fits_worse_than_a_constant():
                                 similarity(scale, how, tower, solver=solver, loss=loss),
                             )
 
-    return every(cases(), few=80)
+    return every(cases(), few=80, turn=8)  # of nine scales, another one in the next row
 
 
 @probe
@@ -1707,7 +1710,7 @@ def main():
     global ROUNDS
     parser = argparse.ArgumentParser()
     parser.add_argument('words', nargs='*')
-    parser.add_argument('--rounds', type=int, default=2)
+    parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--minutes', type=float, default=120)
     parser.add_argument('--answers', action='store_true', help=argparse.SUPPRESS)
     warnings.simplefilter('ignore')

@@ -88,6 +88,12 @@ def test_fast_is_naive(m, n, share, seed, pair_loss, penalty, rank, weight, bias
         dict(pair_loss='squared', penalty='all'),
         dict(left=MLP(4, cosine=2.0)),
         dict(biases=True),
+        dict(left=Linear(), right=Linear(bias=True), impute=0.0),
+        dict(right=Linear(cosine=1.0), row_weights=None, unobserved_weight='auto'),
+        dict(share=0.0, keep_mb=0.0),
+        dict(share=2.0, labels=None, pair_weights=None),
+        dict(m=1, unobserved_weight=0.0),
+        dict(n=1),
         dict(left_features=np.arange(6)[::-1] // 2),
         dict(
             right_features=sparse.random_array(
@@ -525,11 +531,35 @@ def test_vectors_of_another_length_are_refused(size):
     ],
 )
 def test_the_logistic_loss_refuses_other_labels(labels, text):
-    pairs = [[2, 1], [1, 0], [0, 1]]
-    with pytest.raises(ValueError, match=text):
-        AllPairs(pairs, labels=labels)
+    for pairs in ([[2, 1], [1, 0], [0, 1]], [[0, 1], [1, 0], [2, 1]]):  # sorted, or in order
+        with pytest.raises(ValueError, match=text):
+            AllPairs(pairs, labels=labels)
     assert np.isfinite(
         AllPairs(pairs, labels=labels, pair_loss='squared', n_components=2).loss(
             AllPairs(pairs, pair_loss='squared', n_components=2).init_params(0)
         )
     )
+
+
+@pytest.mark.parametrize('dtype', [np.int32, np.int64, np.uint64])
+def test_pairs_in_order_are_not_sorted(dtype):
+    rng = np.random.default_rng(0)
+    places = np.argwhere(rng.random((7, 5)) < 0.5).astype(dtype)
+    mixed = rng.permutation(len(places))
+    weights = rng.random(len(places))
+    inside, sorted_ = (
+        AllPairs(places[at], n_left=8, n_right=6, pair_weights=weights[at]).terms.pairs
+        for at in (slice(None), mixed)
+    )
+    assert inside.order is None and not np.shares_memory(inside.weights, weights)
+    np.testing.assert_array_equal(sorted_.given(np.arange(len(mixed))), np.argsort(mixed))
+    for name in ('starts', 'rights', 'labels', 'weights', 'turned', 'lefts', 'places', 'rows'):
+        one, other = getattr(inside, name), getattr(sorted_, name)
+        np.testing.assert_array_equal(one, other)
+        assert one.dtype == other.dtype, name
+    for at in (slice(None), mixed):
+        with pytest.raises(ValueError, match=r'pair_weights\[3\] is -1'):
+            AllPairs(places[at], pair_weights=np.where(np.arange(len(places)) == 3, -1.0, 1.0))
+    twice = np.concatenate([places, places[3:4]])
+    with pytest.raises(ValueError, match=rf'observed\[{len(places)}\] repeats pair'):
+        AllPairs(twice)

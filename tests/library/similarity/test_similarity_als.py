@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from extreme_opt.core import FitDiverged, minimize
 from extreme_opt.similarity import ALS, MLP, AllPairs, Linear, SimilarityModel
+from extreme_opt.similarity.all_pairs import tally
 from extreme_opt.similarity.als import _cg_rows, _solve_, _solve_rows, solve_side_
 
 
@@ -188,6 +189,23 @@ def test_a_remembered_loss_is_of_its_parameters():
     params *= 2
     after = problem.loss(params)
     assert after == pytest.approx(made().loss(params), rel=1e-12) and after != before
+    params = ALS().step(problem, state, None).params
+    with tally() as count:
+        before = problem.loss(params)
+    assert not count[0]  # known from the step
+    params.flags.writeable = True
+    params *= 2
+    after = problem.loss(params)
+    assert after == pytest.approx(made().loss(params), rel=1e-12) and after != before
+
+
+@pytest.mark.parametrize('dtype', [np.float32, np.float64])
+def test_the_loss_of_a_start_keeps_nothing_of_a_pair(dtype):
+    problem = made(dtype=dtype)
+    params = ALS().init(problem, problem.init_params(0)).params
+    assert problem.loss(params) == pytest.approx(made(dtype=dtype).loss(params), rel=1e-6)
+    assert 'point' not in problem._memo
+    assert problem.grad(params).any() and 'point' in problem._memo
 
 
 @pytest.mark.parametrize(

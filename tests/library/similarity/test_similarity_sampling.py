@@ -114,6 +114,15 @@ def test_entities_without_a_pair_are_reached():
     assert not has_holes(weightless.terms)
 
 
+@pytest.mark.parametrize('sampler', ['pairs', 'swapped', 'single'])
+def test_a_warm_up_has_a_pair_for_each_entity(sampler):
+    "Where the first four entities of both sides have none with each other, the fit was refused."
+    ids = np.arange(30)
+    made = AllPairs(np.column_stack([ids, ids * 7 % 20]), n_components=2)
+    run = minimize(made, PairSGD(share=0.1, sampler=sampler), max_iter=1)
+    assert np.isfinite(run.state.params).all()
+
+
 def test_no_pairs_at_all():
     made = problem(np.empty((0, 2), int))
     params = made.init_params(0)

@@ -3,12 +3,13 @@ plain Python, types."""
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from extreme_opt.core import GradientDescent, minimize
 from extreme_opt.core.checks import check_gradient
 from extreme_opt.similarity import MLP, AllPairs
 from extreme_opt.similarity import towers as module
-from extreme_opt.similarity.towers import ACTIVATIONS
+from extreme_opt.similarity.towers import ACTIVATIONS, Tower, forward, jvp, squared_vjp, vjp
 
 
 def made(activation, **options):
@@ -68,3 +69,18 @@ def test_single_precision_and_a_fit(activation):
     )
     run = minimize(problem, GradientDescent(), max_iter=20)
     assert run.history[-1]['loss'] < run.history[0]['loss']
+
+
+@pytest.mark.parametrize('activation', ACTIVATIONS)
+def test_chunks_and_kept_activations_change_nothing(activation):
+    "Nor does the kind of input: ids, dense or CSR."
+    shape, eye = MLP(6, 5, activation=activation, cosine=2.0), np.eye(300)
+    whole, acts = Tower(shape, None, 300, 300, 3, chunk=10**6), []
+    theta = whole.init_params(np.random.default_rng(2))
+    P = forward(whole, theta, keep=acts)
+    inputs = None, eye, sparse.csr_array(eye)
+    parts = [Tower(shape, features, 300, 300, 3, chunk=64) for features in inputs]
+    for other, given in ((whole, acts), *((part, None) for part in parts)):
+        for work, along in ((jvp, theta), (vjp, P), (squared_vjp, P)):
+            found = work(other, theta, along, acts=given)
+            np.testing.assert_allclose(found, work(whole, theta, along), atol=1e-12)

@@ -2,6 +2,7 @@
 
 import importlib
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -1388,6 +1389,58 @@ def test_the_share_of_margins_is_the_largest_that_log_loss_bears():
     assert share == 1.0 and 4 * factor == pytest.approx(same, rel=0.01)
     few = FullSoftmaxByColumn(X[:10], y[:10], 10)
     assert choose_share(few, right, right) == (0.0, 1.0)
+    assert choose_share(judged, right, 4 * right, 0.5)[0] == 0.5
+    assert choose_share(few, right, right, 0.5) == (0.5, 1.0)
+    noisy = right + np.random.default_rng(0).normal(scale=3, size=right.shape)
+    some = FullSoftmaxByColumn(X[:30], y[:30], 10)
+    assert choose_share(some, right, noisy)[0] <= choose_share(judged, right, noisy)[0]
+
+
+@pytest.mark.parametrize('n_rows', [600, 60])  # rows to judge by, or too few
+def test_the_share_of_margins_can_be_set_by_hand(tmp_path, monkeypatch, n_rows):
+    from extreme_opt.softmax import classifier
+
+    X, y = bags(n_rows, 10)
+    plain, half = (SoftmaxClassifier(margin_share=s).fit(X, y) for s in (0, 0.5))
+    assert half.settings_['margin_share'] == 0.5 and 'margin_share' not in plain.settings_
+    alone = SoftmaxClassifier(loss='softmax').fit(X, y)
+    np.testing.assert_array_equal(plain.coef_, alone.coef_)
+    assert (half.coef_ != plain.coef_).any()
+    half.save(tmp_path / 'half.npz')
+    again = SoftmaxClassifier.load(tmp_path / 'half.npz')
+    assert again.margin_share == 0.5
+    np.testing.assert_array_equal(again.coef_, half.coef_)
+    monkeypatch.setattr(classifier, 'MOST_PRODUCTS', 1)
+    assert 'margin_share' not in SoftmaxClassifier().fit(X, y).settings_
+    over = SoftmaxClassifier(margin_share=0.5).fit(X, y)  # asked for, so of any size
+    np.testing.assert_array_equal(over.coef_, half.coef_)
+
+
+def test_a_share_of_margins_that_cannot_be_had_is_refused():
+    X, y = bags(200, 10)
+    for told, name in (
+        (dict(margin_share=1.5), 'margin_share=1.5'),
+        (dict(margin_share='half'), "margin_share='half'"),
+        (dict(margin_share=0.5, ridge=0.1), 'margin_share=0.5, but ridge=0.1'),
+        (dict(margin_share=0.5, loss='softmax'), "margin_share=0.5, but loss='softmax'"),
+        (dict(margin_share=0.5, average=True), 'margin_share=0.5, but average=True'),
+        (dict(margin_share=0.5, weights='support'), 'sparse rows with one label of three'),
+    ):
+        with pytest.raises(ValueError, match=re.escape(name)):
+            SoftmaxClassifier(**told).fit(X, y)
+    model = SoftmaxClassifier(margin_share=0.5)
+    sets = np.eye(10, dtype=int)[y] | np.eye(10, dtype=int)[(y + 1) % 10]
+    for rows, labels in ((X.toarray(), y), (X, y > 4), (X, sets)):
+        with pytest.raises(ValueError, match='sparse rows with one label of three or more'):
+            model.fit(rows, labels)
+
+
+def test_the_factor_of_margins_is_that_of_a_run_as_long_as_the_fit():
+    X, y = bags(1500)
+    model = SoftmaxClassifier(loss='squared_hinge').fit(X, y)
+    last = model.rate_search_[-1]
+    assert last['epochs'] == model.settings_['max_epochs'] and last['scale'] == model._scale
+    assert last['rate'] == model.learning_rate_
 
 
 def test_auto_takes_a_support_of_sparse_rows_with_too_many_products(monkeypatch):
