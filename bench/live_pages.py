@@ -24,6 +24,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -251,6 +252,59 @@ WEIGHED = (
 SHIFT = """() => new Promise(resolve => { let sum = 0; new PerformanceObserver(list => {
   for (const one of list.getEntries()) if (!one.hadRecentInput) sum += one.value;
 }).observe({ type: 'layout-shift', buffered: true }); setTimeout(() => resolve(sum), 500); })"""
+
+
+def renderer_mb() -> float:
+    "Largest memory that a renderer of the browsers started here has had so far, in MB (Linux)."
+    most = 0
+    for path in Path('/proc').glob('[0-9]*'):
+        with contextlib.suppress(OSError):
+            if b'--type=renderer' in (path / 'cmdline').read_bytes():
+                told = (path / 'status').read_text()
+                most = max(most, int(re.search(r'VmHWM:\s+(\d+)', told)[1]))
+    return most / 1024
+
+
+def live_first() -> list[dict]:
+    """Until the first output of two pages, in a new profile each: on the first visit, which then
+    runs to the end, and on three later ones. Seconds of the clock to the first output, and to the
+    end of each part of the start; CPU seconds of the browser; most memory of the renderer."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which('chromium') or shutil.which('google-chrome')
+    handler = functools.partial(Host, directory=str(site()))
+    rows = []
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f'http://127.0.0.1:{server.server_port}'
+        with sync_playwright() as play, tempfile.TemporaryDirectory() as folder:
+            browser = play.chromium.launch(executable_path=chromium, args=ARGUMENTS.split())
+            told = dict(versions=versions(browser))
+            browser.close()
+            for page in ('learn/primer', 'learn/softmax/double_sum'):
+                for visit in range(4):  # a browser of its own each, so that memory begins anew
+                    context = play.chromium.launch_persistent_context(
+                        f'{folder}/{page.replace("/", "-")}',
+                        executable_path=chromium,
+                        args=ARGUMENTS.split(),
+                    )
+                    tab = context.new_page()
+                    tab.goto(f'{address}/{page}.html', wait_until='load')
+                    run = press(tab, to_first=True)
+                    parts = {name: f'{at:.2f}' for name, at in tab.evaluate('live.taken').items()}
+                    first = dict(visit=visit + 1, cpu_first=f'{run["cpu_first"]:.1f}', **parts)
+                    first |= dict(peak_mb=f'{renderer_mb():.0f}')
+                    seconds = f'{run["first"]:.2f}'
+                    rows.append(machine.row(page, 'first output', seconds, **first) | told)
+                    if not visit:
+                        tab.wait_for_function(
+                            "document.querySelector('.live-bar').dataset.state !== 'running'",
+                            timeout=300_000,
+                        )
+                        time.sleep(3)  # what was compiled is kept a while later
+                    context.close()
+        server.shutdown()
+    return rows
 
 
 def live_weight() -> list[dict]:

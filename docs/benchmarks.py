@@ -954,7 +954,35 @@ def live_page() -> list[str]:
         counted = {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
         said = '; '.join(f'{count} {cell(reason)}' for reason, count in counted.items())
         text.append(f'- {name}: {said}')
-    return [*text, '', *weights(), '']
+    return [*text, '', *first_outputs(), '', *weights(), '']
+
+
+def first_outputs() -> list[str]:
+    "What passes between the press of the button and the first output, visit by visit."
+    rows = table('live_first')
+    if not rows:
+        return []
+    text = [
+        '## Until the first output',
+        '',
+        'The aim is 3 s on a first visit, 1.5 s on a later one, and 600 MB for the process of the '
+        'page. Seconds from the press of the button to the end of each part: the WebAssembly module '
+        'is unpacked and compiled (90 MB), the memory of Python is filled (85 MB), and the cells up '
+        'to the first output run. On a first visit the browser compiles what a figure calls while '
+        'it draws; after a page that has run for some seconds it keeps the compiled code, so that '
+        'later visits draw it two to three times as fast. What is left is reading, unpacking and '
+        'checking these two parts anew on each visit, which no page can spare. '
+        'CPU seconds are of all processes of the browser.',
+        '',
+        '::: {.races}',
+        '| Page | Visit | Module, s | Memory, s | First output, s | CPU s to it | Most memory, MB |',
+        '|---' * 7 + '|',
+    ]
+    columns = ('visit', 'module', 'memory', 'seconds', 'cpu_first', 'peak_mb')
+    for row in rows:
+        cells = [f'[{row["method"]}](/{row["method"]}.html)', *(row[name] for name in columns)]
+        text.append('| ' + ' | '.join(cells) + ' |')
+    return [*text, ':::']
 
 
 def weights() -> list[str]:

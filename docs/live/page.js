@@ -258,6 +258,7 @@ async function runTo(last, all = false) {
   try {
     await open();
     await engine.start();
+    live.taken = engine.taken;
     const until = last ? page.cells.findIndex(one => one.id === last) : page.cells.length - 1;
     const todo = page.cells.slice(0, until + 1).filter(one => !one.cannot && (one.id === last || (!one.own && (all || !ran.has(one.id)))));
     for (const [k, one] of todo.entries()) {

@@ -227,6 +227,7 @@ function opened(fds, data) {
 }
 
 async function start({ folder, parts, module, kept, ...told }) {
+  const began = performance.now(), taken = {}, mark = name => { taken[name] = (performance.now() - began) / 1000; };
   sizes = told.sizes;
   hashes = sizes.hashes ?? {};
   const zips = ['project.zip.gz', 'files.zip.gz', ...parts], large = hashes[IMAGE] ? [IMAGE] : Object.keys(LIBRARIES);
@@ -251,8 +252,10 @@ async function start({ folder, parts, module, kept, ...told }) {
   const wasi = new WASI(['/usr/local/bin/python.wasm'], ['TMPDIR=/tmp', 'HOME=/tmp/home', 'PYTHONTZPATH='], fds, { debug: false });
   source = { module, imports: { wasi_snapshot_preview1: mended(wasi), host: { call } }, opened: () => opened(wasi.fds, data) };
   instance = await WebAssembly.instantiate(module, source.imports);
+  mark('module');
   wasi.inst = instance;
   if (image) open(wasi.fds, data, await remember(await image));
+  mark('memory');
   quiet();
   const at = JSON.stringify(`/book/nbs/${folder}`), more_paths = JSON.stringify(['/lib/sklearn.zip', '/lib/project.zip', ...parts.map(name => `/lib/${name.slice(0, -3)}`)]);
   const failed = turn(`import os, sys
@@ -265,7 +268,8 @@ os.chdir(${at})
 ${image ? `for one in ('random', 'numpy.random'):  # the image holds one state for everybody
     if one in sys.modules: sys.modules[one].seed()` : 'import guest\nguest.start()'}`);
   if (failed) throw new Error('Python did not start');
-  post('ready', { module, heap: instance.exports.memory.buffer.byteLength });
+  mark('python');
+  post('ready', { module, taken, heap: instance.exports.memory.buffer.byteLength });
 }
 
 self.onmessage = async ({ data }) => {
