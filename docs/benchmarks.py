@@ -966,16 +966,16 @@ def first_outputs() -> list[str]:
         '## Until the first output',
         '',
         'The aim is 3 s on a first visit, 1.5 s on a later one, and 600 MB for the process of the '
-        'page. Seconds from the press of the button to the end of each part: the WebAssembly module '
-        'is unpacked and compiled (90 MB), the memory of Python is filled (85 MB), and the cells up '
-        'to the first output run. On a first visit the browser compiles what a figure calls while '
-        'it draws; after a page that has run for some seconds it keeps the compiled code, so that '
-        'later visits draw it two to three times as fast. What is left is reading, unpacking and '
-        'checking these two parts anew on each visit, which no page can spare. '
+        'page. Seconds from the press of the button to the end of each part: the module of '
+        'WebAssembly (90 MB) is unpacked and compiled, the memory of Python (85 MB) is filled, '
+        'and the cells up to the first output run. On a first visit the browser compiles what a '
+        'figure calls while it draws. After a visit of some seconds it keeps that code, so that '
+        'the cells of later visits take less. The two large parts are read and checked anew on '
+        'each visit. '
         'CPU seconds are of all processes of the browser.',
         '',
         '::: {.races}',
-        '| Page | Visit | Module, s | Memory, s | First output, s | CPU s to it | Most memory, MB |',
+        '| Page | Visit | Module, s | Memory, s | First output, s | CPU s to it | Memory, MB |',
         '|---' * 7 + '|',
     ]
     columns = ('visit', 'module', 'memory', 'seconds', 'cpu_first', 'peak_mb')
