@@ -231,7 +231,8 @@ async function start({ folder, parts, module, kept, ...told }) {
   sizes = told.sizes;
   hashes = sizes.hashes ?? {};
   const zips = ['project.zip.gz', 'files.zip.gz', ...parts], large = hashes[IMAGE] ? [IMAGE] : Object.keys(LIBRARIES);
-  const image = hashes[IMAGE] && sent(IMAGE).then(async one => ({ ...one, body: (await new Response(one.body).blob()).stream() }));
+  const image = hashes[IMAGE] && sent(IMAGE).then(async one =>  // what is kept waits on the disk until it is read
+    kept ? one : { ...one, body: (await new Response(one.body).blob()).stream() });
   total = [...zips, ...large, ...(module ? [] : ['python.wasm.gz'])].reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
   const compiled = module ?? WebAssembly.compileStreaming(wasm(kept));
   const libraries = await Promise.all(Object.entries(LIBRARIES).map(async ([name, path]) =>
