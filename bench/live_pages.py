@@ -99,21 +99,27 @@ def cells_of(page: str, left_out: dict[str, str]) -> dict:
     return told
 
 
-def cpu_of(process: int) -> float:
-    "CPU seconds that the descendants of a process have used, ended ones included (Linux)."
-    ticks, children = {}, {}
+def descendants(process: int) -> list[int]:
+    "Processes that a process has started, and those that these have started (Linux)."
+    children: dict[int, list[int]] = {}
     for path in Path('/proc').glob('[0-9]*/stat'):
         with contextlib.suppress(OSError):
             after = path.read_text().rpartition(')')[2].split()
-            number = int(path.parent.name)
-            ticks[number] = sum(map(int, after[11:15]))
-            children.setdefault(int(after[1]), []).append(number)
-    found, total = [*children.get(process, [])], 0
-    while found:
-        one = found.pop()
-        total += ticks[one]
+            children.setdefault(int(after[1]), []).append(int(path.parent.name))
+    found = [*children.get(process, [])]
+    for one in found:
         found += children.get(one, [])
-    return total / os.sysconf('SC_CLK_TCK')
+    return found
+
+
+def cpu_of(process: int) -> float:
+    "CPU seconds that the descendants of a process have used, ended ones included (Linux)."
+    ticks = 0
+    for number in descendants(process):
+        with contextlib.suppress(OSError):
+            after = Path(f'/proc/{number}/stat').read_text().rpartition(')')[2].split()
+            ticks += sum(map(int, after[11:15]))
+    return ticks / os.sysconf('SC_CLK_TCK')
 
 
 # ---------------------------------------------------------------- one page
@@ -257,10 +263,10 @@ SHIFT = """() => new Promise(resolve => { let sum = 0; new PerformanceObserver(l
 def renderer_mb() -> float:
     "Largest memory that a renderer of the browsers started here has had so far, in MB (Linux)."
     most = 0
-    for path in Path('/proc').glob('[0-9]*'):
+    for number in descendants(os.getpid()):
         with contextlib.suppress(OSError):
-            if b'--type=renderer' in (path / 'cmdline').read_bytes():
-                told = (path / 'status').read_text()
+            if b'--type=renderer' in Path(f'/proc/{number}/cmdline').read_bytes():
+                told = Path(f'/proc/{number}/status').read_text()
                 most = max(most, int(re.search(r'VmHWM:\s+(\d+)', told)[1]))
     return most / 1024
 
