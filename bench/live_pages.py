@@ -273,8 +273,9 @@ def renderer_mb() -> float:
 
 def live_first() -> list[dict]:
     """Until the first output of two pages, in a new profile each: on the first visit, which then
-    runs for 15 s more, and on two later ones. Seconds of the clock to the first output, and to the
-    end of each part of the start; CPU seconds of the browser; most memory of the renderer."""
+    runs for 10 s more, and on the next one. Seconds of the clock to the first output, and to the
+    end of each part of the start; CPU seconds of the browser; most memory of the renderer; programs that
+    wanted the processors meanwhile."""
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which('chromium') or shutil.which('google-chrome')
@@ -288,7 +289,7 @@ def live_first() -> list[dict]:
             told = dict(versions=versions(browser))
             browser.close()
             for page in ('learn/primer', 'learn/softmax/double_sum'):
-                for visit in range(3):  # a browser of its own each, so that memory begins anew
+                for visit in range(2):  # a browser of its own each, so that memory begins anew
                     context = play.chromium.launch_persistent_context(
                         f'{folder}/{page.replace("/", "-")}',
                         executable_path=chromium,
@@ -299,11 +300,11 @@ def live_first() -> list[dict]:
                     run = press(tab, to_first=True)
                     parts = {name: f'{at:.2f}' for name, at in tab.evaluate('live.taken').items()}
                     first = dict(visit=visit + 1, cpu_first=f'{run["cpu_first"]:.1f}', **parts)
-                    first |= dict(peak_mb=f'{renderer_mb():.0f}')
+                    first |= dict(peak_mb=f'{renderer_mb():.0f}', load=f'{os.getloadavg()[0]:.0f}')
                     seconds = f'{run["first"]:.2f}'
                     rows.append(machine.row(page, 'first output', seconds, **first) | told)
                     if not visit:
-                        time.sleep(15)  # what was compiled is kept a while later
+                        time.sleep(10)  # what was compiled is kept a while later
                     context.close()
         server.shutdown()
     return rows

@@ -972,13 +972,14 @@ def first_outputs() -> list[str]:
         'figure calls while it draws. After a visit of some seconds it keeps that code, so that '
         'the cells of later visits take less. The two large parts are read and checked anew on '
         'each visit. '
-        'CPU seconds are of all processes of the browser.',
+        'CPU seconds are of all processes of the browser. Seconds of the clock count for little '
+        'here: the load is how many programs wanted the two processors meanwhile.',
         '',
         '::: {.races}',
-        '| Page | Visit | Module, s | Memory, s | First output, s | CPU s to it | Memory, MB |',
-        '|---' * 7 + '|',
+        '| Page | Visit | CPU s | Memory, MB | Load | Module, s | Memory, s | First output, s |',
+        '|---' * 8 + '|',
     ]
-    columns = ('visit', 'module', 'memory', 'seconds', 'cpu_first', 'peak_mb')
+    columns = ('visit', 'cpu_first', 'peak_mb', 'load', 'module', 'memory', 'seconds')
     for row in rows:
         cells = [f'[{row["method"]}](/{row["method"]}.html)', *(row[name] for name in columns)]
         text.append('| ' + ' | '.join(cells) + ' |')
