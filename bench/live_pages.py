@@ -274,8 +274,8 @@ def renderer_mb() -> float:
 def live_first() -> list[dict]:
     """Until the first output of two pages, in a new profile each: on the first visit, which then
     runs for 10 s more, and on the next one. Seconds of the clock to the first output, and to the
-    end of each part of the start; CPU seconds of the browser; most memory of the renderer; programs that
-    wanted the processors meanwhile."""
+    end of each part of the start; CPU seconds of the browser; most memory of the renderer; the
+    load of the machine."""
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which('chromium') or shutil.which('google-chrome')
