@@ -540,8 +540,8 @@ def _check_origin(path: str | Path, old: Any, new: dict) -> None:
     if old.get('problem') != new['problem']:
         raise ValueError(
             f'{path} belongs to another problem ({old.get("problem_name")}) than this '
-            f'{new["problem_name"]}; '
-            'give it the data it began with, or start anew'
+            f'{new["problem_name"]}: its rows, labels, weights, ridge or prior differ; give those '
+            'it began with, or delete it to start anew'
         )
     if old.get('solver') != new['solver']:
         raise ValueError(

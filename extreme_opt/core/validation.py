@@ -646,7 +646,7 @@ def checked_sample_weight(
         if strange and not known.keys() <= set(map(_plain, class_weight)):
             raise ValueError(
                 f'class_weight names {shown(strange[0])}, which is not among the {len(classes)} '
-                'classes of y; leave it out'
+                'classes of y; leave it out, or name all classes, as folds without it need'
             )
         per_class = np.ones(len(classes))
         for name, value in class_weight.items():
