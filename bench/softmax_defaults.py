@@ -36,6 +36,7 @@ LONG = True
 CS = (0.1, 1.0, 10.0)
 CHOSEN_ON = ('bibtex', 'delicious')
 SOFTMAX = 'SoftmaxClassifier(loss="softmax")'
+BY_HAND = 'SoftmaxClassifier(margin_share=0.4)'
 BLEND = 'LinearSVC()', SOFTMAX, 'SoftmaxClassifier()'
 LARGE = ('docstrings', 'docstrings, 500')
 SPLITS = {'delicious': 3, 'docstrings, 500': 3, 'docstrings': 1, 'topics': 2}  # else five
@@ -137,12 +138,13 @@ def entrants():
         ).fit(X, y),
         SOFTMAX: lambda X, y: SoftmaxClassifier(loss='softmax').fit(X, y),
         'SoftmaxClassifier()': lambda X, y: SoftmaxClassifier().fit(X, y),
+        BY_HAND: lambda X, y: SoftmaxClassifier(margin_share=0.4).fit(X, y),
     }
 
 
 def entered(name, X) -> list[str]:
     "Who runs on a set."
-    out = {SOFTMAX} if not scipy.sparse.issparse(X) else set()
+    out = {BY_HAND} if scipy.sparse.issparse(X) else {BY_HAND, SOFTMAX}
     for who in entrants():
         if name in LARGE and who.startswith('Logistic') or name == 'docstrings' and 'tuned' in who:
             out.add(who)
@@ -287,24 +289,35 @@ def names_by_language():
     return words_of(names, analyzer='char_wb', ngram_range=(1, 3)), np.array(tongues)
 
 
-def softmax_blend() -> list[dict]:
-    """The default beside the softmax alone and `LinearSVC()`, two splits of each set of `unseen`,
-    and one of all docstrings, where the search sees a part of the rows."""
+def blended(of_sets, whose, n_splits) -> list[dict]:
+    "Some entrants on some splits of sets."
     warnings.simplefilter('ignore')
     y = np.arange(300) // 50
     for loss in ('auto', 'softmax'):  # compiled before the clock
         SoftmaxClassifier(loss=loss).fit(scipy.sparse.eye_array(6).tocsr()[y], y)
     rows: list[dict] = []
-    found = data.docstrings()
-    for name, X, y in (*unseen(), ('docstrings', found.features, found.labels)):
-        large = name == 'docstrings'
-        for split in range(1 if large else 2):
-            rows += split_of(name, X, y, split, BLEND[large:])
+    for name, X, y in of_sets:
+        for split in range(n_splits):
+            rows += split_of(name, X, y, split, whose)
     return rows
 
 
+def softmax_blend() -> list[dict]:
+    "The default beside the softmax alone and `LinearSVC()`, two splits of each set of `unseen`."
+    return blended(unseen(), BLEND, 2)
+
+
+def softmax_blend_large() -> list[dict]:
+    "All docstrings, where the search sees half of the rows: 0.4 of margins beside the softmax."
+    found = data.docstrings()
+    return blended([('docstrings', found.features, found.labels)], (SOFTMAX, BY_HAND), 1)
+
+
 def softmax_early_stopping() -> list[dict]:
-    "Four tables, five splits: two solvers as they come, and with `early_stopping=True`."
+    """Four tables, five splits: `solver="implicit"` as it comes, with `early_stopping=True`, and
+    fitted anew on all rows, for as many passes as that kept, at a rate that falls to a fiftieth."""
+    from extreme_opt.softmax.rates import falling
+
     warnings.simplefilter('ignore')
     rows: list[dict] = []
     for name, X, y in sets():
@@ -314,18 +327,24 @@ def softmax_early_stopping() -> list[dict]:
             order = np.random.default_rng([split, 5]).permutation(len(y))
             test, train = np.split(order, [len(y) // 5])
             test = test[np.isin(y[test], y[train])]
-            for solver in ('auto', 'implicit'):
-                for stops in (False, True):
-                    mark = time.process_time()
-                    model = SoftmaxClassifier(solver, early_stopping=stops).fit(X[train], y[train])
-                    seconds = time.process_time() - mark
-                    rows.append(
-                        machine.row(
-                            f'{solver}, early stopping' if stops else solver,
-                            f'{name}, split {split}: {len(train)} rows, {len(test)} judged',
-                            f'{seconds:.2f}',
-                            top_1=f'{model.score(X[test], y[test]):.4f}',
-                            log_loss=f'{loss_of(model, X[test], y[test]):.4f}',
-                        )
+            given: dict = {}
+            for who in ('implicit', 'implicit, early stopping', 'implicit, fitted anew'):
+                mark = time.process_time()
+                stops = 'early' in who
+                model = SoftmaxClassifier('implicit', early_stopping=stops, **given)
+                model.fit(X[train], y[train])
+                seconds = time.process_time() - mark
+                if stops:
+                    n = max(1, model.run_.state.best_step)
+                    given = dict(max_epochs=n, learning_rate_decay=falling(n))
+                    given['learning_rate'] = model.learning_rate_
+                rows.append(
+                    machine.row(
+                        who,
+                        f'{name}, split {split}: {len(train)} rows, {len(test)} judged',
+                        f'{seconds:.2f}',
+                        top_1=f'{model.score(X[test], y[test]):.4f}',
+                        log_loss=f'{loss_of(model, X[test], y[test]):.4f}',
                     )
+                )
     return rows

@@ -242,6 +242,19 @@ def size(words: list[str]) -> int:
     if lost:
         parser.error(f'{name} needs --{" --".join(key[2:] for key in lost)}')
     half = name in ('softmax', 'similarity') and solver != 'lbfgs'
+    if given.stored is not None and given.stored > given.rows * given.columns:
+        n_rows, n_columns = int(given.rows), int(given.columns)
+        parser.error(
+            f'--stored {given.stored:.0f} is more than {n_rows} rows and {n_columns} columns have'
+        )
+    if given.classes == 1:
+        parser.error('--classes 1: a classifier needs 2 at least')
+    if (
+        name == 'softmax'
+        and (given.stored or 0) * (given.classes or 0) > 5e9
+        and not (given.solver or given.weights)
+    ):
+        given.weights = 'support'  # which the default takes there
     itemsize = int((given.dtype or ('float32' if half else 'float64'))[-2:]) // 8
     most = ''
     if given.weights == 'support' or (solver == 'support' and given.weights is None):

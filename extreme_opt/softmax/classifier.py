@@ -251,7 +251,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         in top-1 and in precision among the first k and behind in log-loss (only with
         solver="auto" or "exact"). Scores are margins times the factor that has the least log-loss
         on rows held out. "auto": "squared_hinge" where rows have several labels, solver="auto"
-        visits all classes, and neither average nor early_stopping is asked for; else "softmax",
+        visits all classes, and no average is asked for, nor a length by hand; else "softmax",
         with margins in its scores as `margin_share` says.
     margin_share : float or "auto", default='auto'
         In [0, 1], how much of the margins of the squared hinge is in the scores of the softmax.
@@ -297,7 +297,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         at prediction. 0 keeps the shares as a prior; 1 predicts as if all classes were equally
         frequent, for rare classes and for means over classes. May be set after `fit`.
     early_stopping : bool, default=False
-        Whether to stop where rows held out gain no more, and to keep the best weights.
+        Whether to stop where rows held out gain no more, and to keep the best weights. It changes
+        nothing where solver="auto" chooses epochs or a ridge, which it does on rows held out.
     validation_fraction : float, default=0.1
         In (0, 1), share of rows held out for that.
     n_iter_no_change : int, default=5
@@ -339,7 +340,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     intercept_ : ndarray of shape (n_classes,)
         Intercepts; zeros without `fit_intercept`.
     class_count_ : ndarray of shape (n_classes,)
-        Training rows of each class, by their weights; of several labels, rows that have it.
+        Training rows of each class, by their weights scaled to a mean of 1; of several labels,
+        rows that have it.
     learning_rate_ : float
         Rate that the fit started from.
     rate_search_ : list
@@ -525,6 +527,17 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             return 'lbfgs'
         return 'implicit' if self._many else 'exact'
 
+    @property
+    def _chooses(self) -> bool:
+        "Whether \"auto\" is free to choose rate and length, for which it holds rows out."
+        free = self.solver, self.learning_rate, self.learning_rate_decay, self.max_epochs
+        return all(each == 'auto' for each in free) and self.max_iter is None
+
+    @property
+    def _stops(self) -> bool:
+        "Whether rows are held out to stop by."
+        return bool(self.early_stopping) and not (self._chooses and self._kind != 'implicit')
+
     _hinge, _scale = False, 1.0  # whether the loss is that of margins; what scores are times
     _several: Any = None  # then the labels of each row, where it has several
     _batch = False  # whether "auto" takes all rows at once
@@ -540,15 +553,13 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self.solver != 'auto':
             self._warn_units(rows)
             return rows
-        settings = self.learning_rate, self.learning_rate_decay, self.max_epochs
-        free = all(each == 'auto' for each in settings) and self.max_iter is None
         cells = rows.shape[0] * rows.shape[1]
         stored = rows.nnz if scipy.sparse.issparse(rows) else cells
         self._many = stored * n_classes > _MOST_PRODUCTS
         dense = not scipy.sparse.issparse(rows) or rows.nnz > 0.1 * cells
         small = dense and cells * n_classes <= _MOST_BATCH
-        alone = not (self.average or self.early_stopping)
-        self._batch = free and alone and small and self.client is None and not self._hinge
+        alone = self._chooses and not self.average
+        self._batch = alone and small and self.client is None and not self._hinge
         if self._batch and scipy.sparse.issparse(rows):
             rows = rows.toarray()
         means, scales = column_units(rows, self.fit_intercept, self._batch)
@@ -603,7 +614,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             n_columns=n_columns + 1,
             n_classes=n_classes,
             n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
-            n_more=1.5 * bool(self.average) + 2.2 * blends + 1.1 * bool(self.early_stopping),
+            n_more=1.5 * bool(self.average) + 2.2 * blends + 1.1 * self._stops,
             itemsize=kind.itemsize,
         )
         check_memory(
@@ -948,7 +959,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if found is None:
             rows, labels = self._enter(X, y)
             return rows, labels, np.arange(len(labels)), n_samples
-        validate_data(self, as_table(X), reset=True, skip_check_array=True)
+        self._learn_columns(X)
         ids, labels = pick_labels(found[0])
         if not len(ids):
             raise ValueError('y has no 1, so there is nothing to learn; give rows that have labels')
@@ -986,7 +997,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         rows, labels, ids, weights = samples
         self._several = None
         by_label = self.loss == 'auto' and self.multilabel_ and self.solver == 'auto'
-        free = self.weights != 'support' and not (self.average or self.early_stopping)
+        stops = self.early_stopping and not self._chooses
+        free = self.weights != 'support' and not (self.average or stops)
         self._hinge = self.loss == 'squared_hinge' or by_label and free and self.client is None
         if self._hinge and self.multilabel_:
             _, first, at = np.unique(ids, return_index=True, return_inverse=True)
@@ -1108,7 +1120,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self._on_support:
             return self._fit_support(*samples, before)
         judge = None
-        if self.early_stopping:
+        if self._stops:
             samples, judge = self._hold_out(*samples)
         problem = self._make_problem(samples.rows, samples.labels, samples.weights)
         params = None if before is None else self._start_from(problem, *before[:2])
@@ -1144,11 +1156,11 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
 
     def _named(self) -> str:
         "A setting that keeps margins out of the scores, or nothing."
-        usual = dict.fromkeys(
+        usual: dict[str, Any] = dict.fromkeys(
             ('solver', 'loss', 'learning_rate', 'learning_rate_decay', 'max_epochs', 'ridge'), 'auto'
         )
         usual |= dict.fromkeys(('max_iter', 'max_seconds', 'tol', 'checkpoint', 'client'))
-        usual |= dict.fromkeys(('average', 'early_stopping'), False)
+        usual['average'] = False
         return next((name for name in usual if getattr(self, name) != usual[name]), '')
 
     def _may_blend(self, rows: Any) -> bool:

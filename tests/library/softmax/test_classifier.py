@@ -801,7 +801,7 @@ def test_several_labels_take_margins_unless_told_otherwise(tmp_path):
         dict(loss='softmax'),
         dict(solver='exact'),
         dict(average=True),
-        dict(early_stopping=True),
+        dict(early_stopping=True, max_epochs=9),
         dict(weights='support'),
     ):
         other = SoftmaxClassifier(**told).fit(scipy.sparse.csr_array(X), Y)
@@ -1144,6 +1144,25 @@ def test_no_floating_point_error_is_raised(solver, kind):
         model.log_loss(kind(X), y)
 
 
+def test_early_stopping_changes_nothing_where_auto_chooses_the_length(monkeypatch):
+    from extreme_opt.softmax import classifier
+
+    X, y = planted(400, noise=4.0)
+    words, topics = bags(600, 10)
+    sets = np.eye(10, dtype=int)[topics] | np.eye(10, dtype=int)[(topics + 1) % 10]
+    for rows, labels in ((X, y), (words, topics), (words, sets)):
+        plain, stops = (
+            SoftmaxClassifier(early_stopping=told).fit(rows, labels) for told in (False, True)
+        )
+        np.testing.assert_array_equal(stops.coef_, plain.coef_)
+        assert stops.settings_ == plain.settings_
+        given = SoftmaxClassifier(early_stopping=True, max_epochs=3).fit(rows, labels)
+        assert given.run_.state.best is not None
+    monkeypatch.setattr(classifier, '_MOST_PRODUCTS', 1)  # no search of the length there
+    many = SoftmaxClassifier(early_stopping=True, weights='dense').fit(words, topics)
+    assert many.settings_['solver'] == 'implicit' and many.run_.state.best is not None
+
+
 def test_early_stopping_tells_when_the_first_epoch_was_best():
     X, y = planted(400, noise=6.0, n_features=40)
     fit = SoftmaxClassifier(early_stopping=True, learning_rate=300.0, max_epochs=8)
@@ -1364,7 +1383,7 @@ def test_an_interrupt_ends_a_fit_wherever_it_comes(monkeypatch, hinge, whole):
         dict(max_iter=5),
         dict(ridge=0.0),
         dict(average=True),
-        dict(early_stopping=True),
+        dict(early_stopping=True, max_epochs=9),
         dict(weights='support'),
     ],
 )
@@ -1494,7 +1513,7 @@ def test_auto_keeps_what_is_given():
             assert model.settings_['learning_rate'] == 0.01
         assert model.settings_['ridge'] == given.get('ridge', model.settings_['ridge'])
         batch = model.settings_['solver'] == 'lbfgs'
-        assert batch == (set(given) <= {'ridge', 'n_jobs'})
+        assert batch == (set(given) <= {'ridge', 'n_jobs', 'early_stopping'})
         assert batch or model.n_iter_ <= given.get('max_epochs', given.get('max_iter', 50))
     words = scipy.sparse.csr_array(np.eye(40)[np.arange(30)])
     few = SoftmaxClassifier().fit(words, y[:30])
