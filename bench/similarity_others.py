@@ -34,6 +34,7 @@ from extreme_opt.similarity.neighbors import RP3beta
 LONG = True
 SETS = ('MovieLens-100K', 'Wikipedia links')
 BASE = 'SimilarityModel, default'
+WALKS_GRID = (0.4, 0.7, 1.0, 1.4, 2.0, 2.8), (0.0, 0.2, 0.4, 0.6, 0.8)
 BPR_GRID = (0.003, 0.01, 0.03, 0.1, 0.3), (1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1)
 LOGISTIC_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0), (0.1, 1.0, 3.0, 10.0)
 
@@ -67,8 +68,7 @@ def methods() -> dict:
         BASE: {name: beside.factors(fit) for name, fit in [ours()]},
         'RP3beta': {
             f'alpha {alpha:g}, beta {beta:g}': beside.clocked(walks, alpha, beta)
-            for alpha in (0.4, 0.7, 1.0, 1.4, 2.0, 2.8)
-            for beta in (0.0, 0.2, 0.4, 0.6, 0.8)
+            for alpha, beta in itertools.product(*WALKS_GRID)
         },
     }
     at = machine.peer_at('main')

@@ -126,7 +126,8 @@ def race(path: str, method: str) -> dict:
     end, edge = time.process_time(), []
     for name, values in grid.items():
         if not isinstance(values[0], str) and len(values) > 2:
-            edge += [name] * (setting[name] in values[:: len(values) - 1] and setting[name] != 1)
+            ends = values[-1:] if name == 'passes' else values[:: len(values) - 1]
+            edge += [name] * (setting[name] in ends)
     return dict(
         setting=' '.join(f'{name} {value}' for name, value in setting.items()),
         edge=' '.join(edge),

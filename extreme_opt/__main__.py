@@ -242,12 +242,26 @@ def size(words: list[str]) -> int:
     if lost:
         parser.error(f'{name} needs --{" --".join(key[2:] for key in lost)}')
     half = name in ('softmax', 'similarity') and solver != 'lbfgs'
+    if given.stored is not None and given.stored > given.rows * given.columns:
+        parser.error(
+            f'--stored {given.stored:.0f} is more than {given.rows:.0f} rows and {given.columns:.0f} '
+            'columns have'
+        )
+    if given.classes == 1:
+        parser.error('--classes 1: a classifier needs 2 at least')
+    if (
+        name == 'softmax'
+        and (given.stored or 0) * (given.classes or 0) > 5e9
+        and not (given.solver or given.weights)
+    ):
+        given.weights = 'support'  # which the default takes there
     itemsize = int((given.dtype or ('float32' if half else 'float64'))[-2:]) // 8
     most = ''
     if given.weights == 'support' or (solver == 'support' and given.weights is None):
         if name != 'softmax' or given.stored is None or given.solver not in (None, 'support'):
             parser.error('weights on a support are for softmax with --stored, and have one solver')
         solver, most, given.weights = 'support', 'at most ', most_cells(given)
+        sizes['n_stored'] *= 2  # as if float64 were given
     weights = None if given.weights == 'dense' else given.weights
     if 'n_columns' in sizes:
         sizes['n_columns'] += 1  # of the intercept
@@ -264,7 +278,7 @@ def size(words: list[str]) -> int:
         return 0
     print(f'less: {LESS[name]}')
     if name == 'softmax' and given.stored is not None and not most:
-        sizes['n_weights'] = most_cells(given)
+        sizes |= dict(n_weights=most_cells(given), n_stored=2 * given.stored)
         n_bytes = forecast_memory(name, 'support', itemsize=4, **sizes)
         print(f'--weights support: at most {n_bytes / 1e9:.3g} GB')
     return 1

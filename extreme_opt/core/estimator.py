@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from functools import wraps
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -32,6 +32,7 @@ from .run import FitDiverged, Limits, Run, _as_path, minimize
 from .solver import Status
 from .validation import (
     FLAG,
+    LEVEL,
     THREADS,
     as_table,
     check_features,
@@ -69,7 +70,7 @@ class Estimator(BaseEstimator):
     """
 
     _settings = dict(
-        Limits._settings, warm_start=FLAG, verbose=FLAG, n_jobs=THREADS
+        Limits._settings, warm_start=FLAG, verbose=LEVEL, n_jobs=THREADS
     )  # what every setting may be; subclasses add theirs
 
     def _check_settings(self) -> None:
@@ -130,7 +131,7 @@ class Estimator(BaseEstimator):
         save_model(path, self)
 
     @classmethod
-    def load(cls, path: str | Path | BinaryIO) -> Any:
+    def load(cls, path: str | Path | BinaryIO) -> Self:
         """Read an estimator that `save` wrote, bit for bit.
 
         Parameters
@@ -483,7 +484,7 @@ class Classifier(ClassifierMixin, Estimator):
         self._check_settings()
         rows = check_features(X, self._sparse)
         y = check_labels(y, rows.shape[0])
-        validate_data(self, as_table(X), reset=reset, skip_check_array=True)
+        self._learn_columns(X, reset)
         classes, labels = sorted_labels(y)
         if len(classes) < 2:
             raise ValueError(
@@ -492,6 +493,20 @@ class Classifier(ClassifierMixin, Estimator):
             )
         self.classes_ = classes
         return rows, labels
+
+    def _learn_columns(self, X: Any, reset: bool = True) -> None:
+        "Learn how many columns there are and their names; a warm start goes on with its own."
+        goes_on = reset and getattr(self, 'warm_start', False) and hasattr(self, 'run_')
+        last = getattr(self, 'feature_names_in_', None) if goes_on else None
+        validate_data(self, as_table(X), reset=reset, skip_check_array=True)
+        names = getattr(self, 'feature_names_in_', None)
+        if last is None or names is None or len(last) != len(names):
+            return
+        for at in np.flatnonzero(last != names):
+            raise ValueError(
+                f'warm_start=True, but column {at} of X is {names[at]!r} where the last fit had '
+                f'{last[at]!r}; give the columns in that order, or set warm_start=False'
+            )
 
     def _fit_collections(self, X: Any, y: Any, sample_weight: Any) -> Any:
         "Fit on dask collections, whose partitions are read where they are needed."

@@ -86,14 +86,14 @@ def check_memory(n_bytes: float, what: str, advice: str = '', free: int | None =
 
 # %% ../../nbs/engine/core/68_memory.ipynb #68f0a002
 # Of each kind of array, how many a fit holds: throughout, and in the largest of its phases.
-_SAMPLED = (dict(data=2.4, params=2.9, rows=16),)
+_SAMPLED = (dict(data=2.4, params=2.4, rows=16, gaps=2.4),)
 _CLASSES: dict[str, dict[str, tuple]] = dict(
     softmax=dict(
         exact=(dict(data=1.5, params=2.9, rows=90),),
         lbfgs=(dict(data=1.1, params=45, scores=0.85, rows=80),),
         rotation=(dict(data=2.4, params=5.1, rows=16),),
         **dict.fromkeys(('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled'), _SAMPLED),
-        support=(dict(data=2, params=6.5, rows=4, gaps=2.4),),
+        support=(dict(data=1, params=6.5, rows=4, gaps=2.4),),
     ),
     bound=dict(
         lbfgs=(dict(data=1), dict(data=2, scores=6), dict(params=56, scores=8), dict(columns=1)),
@@ -192,7 +192,7 @@ def forecast_memory(
             params=n_params * itemsize,
             scores=8 * n_rows * n_classes,
             rows=8 * n_rows,
-            gaps=8 * min(n_rows * n_classes, 2**20),
+            gaps=8 * min(n_rows * n_classes, 2**20) * (n_stored is not None),
             columns=8 * n_columns**2 * 4.5
             if n_stored is None
             else 8 * n_columns**2 * 3.5 + min(8 * n_rows * n_columns, _BLOCK),

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .serialize import (
+    _named,
     fingerprint,
     pack,
     read_file,
@@ -192,7 +193,7 @@ class Run:
             ImportError,
             RecursionError,
         ) as error:
-            raise ValueError(f'{path} cannot be read: {error}') from None
+            raise ValueError(f'{_named(path)} cannot be read: {error}') from None
 
 
 class FitDiverged(RuntimeError):
@@ -530,6 +531,7 @@ def _origin(problem: Any, solver: Any, recorder: _Recorder) -> dict:
 
 
 def _check_origin(path: str | Path, old: Any, new: dict) -> None:
+    path = _named(path)
     if not isinstance(old, dict) or 'random' not in old:
         raise ValueError(
             f'{path} holds no generator state; only a file kept by minimize(..., checkpoint=) can '
@@ -538,8 +540,8 @@ def _check_origin(path: str | Path, old: Any, new: dict) -> None:
     if old.get('problem') != new['problem']:
         raise ValueError(
             f'{path} belongs to another problem ({old.get("problem_name")}) than this '
-            f'{new["problem_name"]}; '
-            'give it the data it began with, or start anew'
+            f'{new["problem_name"]}: its rows, labels, weights, ridge or prior differ; give those '
+            'it began with, or delete it to start anew'
         )
     if old.get('solver') != new['solver']:
         raise ValueError(
@@ -570,14 +572,16 @@ def _check_content(path: str | Path, run: Run, problem: Any) -> None:
         sound = False
     if not sound:
         raise ValueError(
-            f'{path} was altered: its params ({params.dtype}, shape {params.shape}), rows or '
-            'generator state '
+            f'{_named(path)} was altered: its params ({params.dtype}, shape {params.shape}), rows '
+            'or generator state '
             f'are not those of a run on this {type(problem).__name__} ({kind}); start anew'
         )
 
 
 def _as_path(checkpoint: Any) -> Path:
     try:
+        if '\0' in os.fspath(checkpoint):
+            raise TypeError
         return Path(checkpoint)
     except TypeError:
         raise TypeError(f'checkpoint={shown(checkpoint)} is no name of a file') from None

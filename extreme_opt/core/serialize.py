@@ -312,6 +312,12 @@ def _unpacked_model(spec: list, back: Callable) -> Any:
 FORMAT, VERSION = 'extreme_opt run', 3
 
 
+def _named(path: Any) -> str:
+    "A path as it stands in a message: one line."
+    text = str(path)
+    return text if text.isprintable() and text else repr(text)
+
+
 def replace_file(path: str | Path, write: Callable) -> None:
     """Write a file so that at every moment the old content or the new content is there, whole,
     whoever else writes it too.
@@ -353,6 +359,8 @@ def write_atomically(path: str | Path | BinaryIO, meta: dict, arrays: dict) -> N
     arrays : dict
         Array part.
     """
+    if not hasattr(path, 'write') and '\0' in str(path):
+        raise ValueError(f'{_named(path)} is no name of a file')
     text = json.dumps({'format': FORMAT, 'version': VERSION, **meta})
     members = {'meta': np.frombuffer(text.encode(), np.uint8), **arrays}
     if hasattr(path, 'write'):
@@ -361,7 +369,9 @@ def write_atomically(path: str | Path | BinaryIO, meta: dict, arrays: dict) -> N
         return
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
-        raise FileNotFoundError(f'{folder} is not a folder; make it before a run is saved there')
+        raise FileNotFoundError(
+            f'{_named(folder)} is not a folder; make it before a run is saved there'
+        )
     members['digest'] = _content_digest(members)
     replace_file(path, lambda file: np.savez(file, **members))
 
@@ -408,7 +418,7 @@ def open_regular(path: str | Path) -> BinaryIO:
     """
     kind = os.stat(path).st_mode
     if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # of a folder the system says so itself
-        raise ValueError(f'{path} is a FIFO, a socket or a device; name a file on a disk')
+        raise ValueError(f'{_named(path)} is a FIFO, a socket or a device; name a file on a disk')
     return open(path, 'rb')
 
 
@@ -488,14 +498,14 @@ def _read(
     "Text and arrays of a file of ours; one line where it is another, or was changed."
     if hasattr(path, 'read'):
         opened: Any = nullcontext(path)
-        path = getattr(path, 'name', 'the file')
+        path = _named(getattr(path, 'name', 'the file'))
     else:
-        if not Path(path).exists():
+        if not os.path.exists(path):
             remedy = (
                 'leave resume out to start anew' if what == 'run' else 'save a model there first'
             )
-            raise FileNotFoundError(f'{path} does not exist; {remedy}')
-        opened = open_regular(path)
+            raise FileNotFoundError(f'{_named(path)} does not exist; {remedy}')
+        opened, path = open_regular(path), _named(path)
     with opened as file:
         try:
             members = read_arrays(file, ('meta', 'digest'))
@@ -701,10 +711,10 @@ def load_model(path: str | Path | BinaryIO, kind: type = object) -> Any:
         model = _unpacked_model(meta['model'], partial(unpack, arrays=arrays))
     except Exception as error:  # the digest is right, so whoever wrote this meant it
         text = ' '.join(str(error).split())[:300] or type(error).__name__
-        raise ValueError(f'{path} cannot be read: {text}') from None
+        raise ValueError(f'{_named(path)} cannot be read: {text}') from None
     if not isinstance(model, kind):
         raise ValueError(
-            f'{path} holds a {type(model).__name__}, not a {kind.__name__}; use '
+            f'{_named(path)} holds a {type(model).__name__}, not a {kind.__name__}; use '
             f'{type(model).__name__}.load'
         )
     return model

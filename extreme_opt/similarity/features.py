@@ -66,6 +66,21 @@ def read_features(features, side, id_column=None, fitted=None):
     return rows, [*names] if named else None
 
 
+def in_row_order(features, side):
+    "A table whose index holds the row numbers that the pairs name, in their order."
+    index = getattr(features, 'index', None)
+    numbers = None if index is None or callable(index) else np.asarray(index)
+    if numbers is None or numbers.dtype.kind not in 'iu' or (np.diff(numbers) > 0).all():
+        return features
+    order = np.argsort(numbers, kind='stable')
+    if not np.array_equal(numbers[order], np.arange(len(numbers))):
+        raise ValueError(
+            f'the index of {side}_features holds numbers in no order, and they are not those of '
+            'its rows; give reset_index(drop=True) if rows go by their place'
+        )
+    return features.iloc[order]
+
+
 def warn_empty_rows(features, side):
     "Say once that rows without any feature share one embedding."
     if features is None or features.ndim != 2 or features.dtype.kind not in 'biuf':

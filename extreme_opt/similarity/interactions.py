@@ -19,8 +19,12 @@ from ..core.validation import as_array, is_missing, refuse_masked, shown
 VALUES = ('ignore', 'weights', 'labels')
 ROLES = ('left', 'right', 'value', 'time')
 _TIMES = ('time', 'timestamp', 'date', 'datetime')
+_NUMBERS = 'rating ratings stars score value weight weights label count plays'.split()
 _NO_IDS = re.compile(
-    '|'.join((*_TIMES, r'unnamed: \d+', 'index', 'level_0', '__index_level_0__', ''))
+    '|'.join(
+        (*_TIMES, *_NUMBERS, r'unnamed: \d+', 'index', 'row', 'row_id', 'level_0')
+        + ('__index_level_0__', '')
+    )
 )
 
 
@@ -133,7 +137,13 @@ def _roles(table, names, columns, values, fitted=None):
                 f'{_listed(others)}; rename it, or give the ids alone if all pairs are relevant'
             )
         return found
-    return found | dict(value=others[0])
+    known = [name for name in others if str(name).lower() in _NUMBERS]
+    if len(others) > 1 and len(known) != 1 and has_names(names):
+        raise ValueError(
+            f'the columns {_listed(others)} stand beside the ids; say which holds the values, as '
+            f'in columns={[*ids, others[-1]]!r}'
+        )
+    return found | dict(value=(known if len(known) == 1 else others)[0])
 
 
 def as_objects(items):
@@ -180,9 +190,14 @@ def _times(column, name):
 
 def _numbers(column, name):
     "Values as finite numbers."
-    items = column.tolist() if column.dtype.kind == 'O' else []
-    if column.dtype.kind in 'USc' or any(isinstance(item, (str, bytes)) for item in items):
-        raise ValueError(f'{name} holds text or complex numbers, but numbers are needed')
+    items = column.tolist() if column.dtype.kind in 'OUSc' else []
+    for row, item in enumerate(items):
+        if isinstance(item, (str, bytes, complex)):
+            raise ValueError(
+                f'{name} holds {shown(item)} in row {row}, but numbers are needed; make numbers of '
+                f'it, as in table[{name!r}] == {shown(item)}, or say which column holds them by '
+                'columns='
+            )
     gone = [row for row, item in enumerate(items) if is_missing(item)]
     if gone:
         raise ValueError(f'{name} holds {items[gone[0]]} in row {gone[0]}; drop or fill it')

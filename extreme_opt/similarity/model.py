@@ -9,7 +9,7 @@ __all__ = ['SimilarityModel']
 import warnings
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, Self, Self
 
 import numpy as np
 import scipy.sparse
@@ -65,6 +65,7 @@ from .defaults import (
 )
 from .features import (
     aligned_features,
+    in_row_order,
     ordered_alike,
     read_features,
     signed_labels,
@@ -458,7 +459,7 @@ class SimilarityModel(ListEstimator):
         warm_start: bool = False,
         verbose: bool = False,
         random_state: Any = 0,
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
         checkpoint: Any = None,
         client: Any = None,
     ):
@@ -629,6 +630,7 @@ class SimilarityModel(ListEstimator):
                 column = found.roles[side] if found.roles else None
                 ids[at], given, name = aligned_features(given, side, ids[at], column, known_names)
             else:
+                given = in_row_order(given, side)
                 given, name = read_features(given, side, fitted=known_names)
                 warn_empty_rows(given, side)
             rows.append(given)
@@ -843,7 +845,7 @@ class SimilarityModel(ListEstimator):
         labels: Any = None,
         pair_weights: Any = None,
         validation: Any = None,
-    ) -> Any:
+    ) -> Self:
         """Fit both towers to the observed pairs and, weighted, to all others.
 
         Parameters
@@ -1021,7 +1023,7 @@ class SimilarityModel(ListEstimator):
         known = len(self.left_ids_), len(self.right_ids_)
         shapes = self.left_embeddings_.shape, self.right_embeddings_.shape
         whole = all(len(shape) == 2 for shape in shapes) and self.observed_.shape == known
-        k = shapes[0][-1] if self.n_components == 'search' else int(self.n_components)
+        k = shapes[0][-1]  # the settings may be those of a fit to come
         if not whole or tuple(zip(*shapes)) != (known, 2 * (k,)):
             raise ValueError(f'it has embeddings of shapes {shapes} for {known} ids')
         for name, n in zip(('left_biases_', 'right_biases_'), known):
@@ -1032,7 +1034,7 @@ class SimilarityModel(ListEstimator):
         limit = np.sqrt(np.finfo(self.left_embeddings_.dtype).max / max(1, k))
         if max(sizes) > limit:
             raise ValueError(f'its embeddings hold {max(sizes):.3g}, whose scores are not finite')
-        check_fold(self._fold, k + bool(self.biases), known[1])
+        check_fold(self._fold, k + (self.left_biases_ is not None), known[1])
         if (prior := self._retriever.embeddings.prior) is not None:
             sizes_of_prior = [np.shape(rows) for rows in prior]
             if [*zip(*sizes_of_prior)] != [known, 2 * (sizes_of_prior[0][-1],)]:
@@ -1062,7 +1064,8 @@ class SimilarityModel(ListEstimator):
             k = self.n_components_
             wide = self._mixture.explain(side, self._described(side, features))
             rows = check_scores(wide.astype(self.left_embeddings_.dtype))
-            return rows[:, :k], rows[:, k + side] if self.biases else None
+            biased = self.left_biases_ is not None
+            return rows[:, :k], rows[:, k + side] if biased else None
         name = ('left', 'right')[side]
         fitted = self._towers[side]
         params = self.run_.state.params

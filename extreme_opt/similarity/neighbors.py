@@ -7,7 +7,7 @@ __all__ = ['ItemNeighbors', 'RP3beta', 'EASE']
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #a7b0b5a9
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
@@ -93,7 +93,7 @@ class ItemModel(ListEstimator):
     def _item_weights(self, X: Any) -> Any:
         raise NotImplementedError(f'{type(self).__name__} brings no `_item_weights`')
 
-    def fit(self, observed: Any, *, labels: Any = None, pair_weights: Any = None) -> Any:
+    def fit(self, observed: Any, *, labels: Any = None, pair_weights: Any = None) -> Self:
         """Learn from the observed pairs.
 
         Parameters

@@ -299,7 +299,9 @@ def rank_measures(
     seen : csr_array of shape (n_left, n_right), default=None
         Pairs taken out before ranking.
     measures : str or sequence of str, default=DEFAULT_MEASURES
-        Names as `measure_of` reads them, or "auc".
+        "auc", or one of precision, recall, map, ndcg, hit_rate, mrr and mean_precision, an @ and
+        the length k of the list, as in "recall@20". "mean_precision@k" is the mean of precision@1
+        to precision@k, so that early hits count more.
 
     Returns
     -------

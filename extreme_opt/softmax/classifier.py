@@ -340,7 +340,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     intercept_ : ndarray of shape (n_classes,)
         Intercepts; zeros without `fit_intercept`.
     class_count_ : ndarray of shape (n_classes,)
-        Training rows of each class, by their weights; of several labels, rows that have it.
+        Training rows of each class, by their weights scaled to a mean of 1; of several labels,
+        rows that have it.
     learning_rate_ : float
         Rate that the fit started from.
     rate_search_ : list
@@ -613,7 +614,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             n_columns=n_columns + 1,
             n_classes=n_classes,
             n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
-            n_more=2.2 * (bool(self.average) + blends) + 1.1 * self._stops,
+            n_more=1.5 * bool(self.average) + 2.2 * blends + 1.1 * self._stops,
             itemsize=kind.itemsize,
         )
         check_memory(
@@ -958,7 +959,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if found is None:
             rows, labels = self._enter(X, y)
             return rows, labels, np.arange(len(labels)), n_samples
-        validate_data(self, as_table(X), reset=True, skip_check_array=True)
+        self._learn_columns(X)
         ids, labels = pick_labels(found[0])
         if not len(ids):
             raise ValueError('y has no 1, so there is nothing to learn; give rows that have labels')

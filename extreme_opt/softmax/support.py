@@ -1749,8 +1749,9 @@ class OnSupport(Classifier):
         self._pull = 0.0 if self.ridge == 'auto' else float(self.ridge)
         return True
 
-    def _support_problem(self, rows, labels, weights, before=None):
-        "The problem with the cells of the rows and earlier ones; refused where it cannot be held."
+    def _support_problem(self, rows, labels, weights, before=None, copies=1):
+        """The problem with the cells of the rows and earlier ones; refused where it cannot be held.
+        `copies` are those that the fit has made of the rows."""
         n_classes = len(self.classes_)
         n_cells = int(_counted(rows, labels, n_classes, before)[2].sum())
         check_memory(
@@ -1760,7 +1761,7 @@ class OnSupport(Classifier):
                 n_rows=len(labels),
                 n_columns=rows.shape[1],
                 n_classes=n_classes,
-                n_stored=rows.nnz,
+                n_stored=rows.nnz * (1 + copies),
                 n_weights=n_cells + n_classes + len(labels),
                 n_more=2.2 * bool(self.average) + 1.1 * bool(self.early_stopping),
                 itemsize=np.dtype(self.dtype).itemsize,
@@ -1783,6 +1784,7 @@ class OnSupport(Classifier):
     def _fit_support(self, rows, labels, ids, weights, before):
         "The fit from checked rows on."
         judge, seed = None, seed_from(self.random_state)
+        copies = (rows.dtype != self.dtype) + (ids is not None and self.multilabel_)
         rows = scipy.sparse.csr_array(rows).astype(self.dtype, copy=False)
         if self.early_stopping:
             (rows, labels, ids, weights), judge = self._hold_out(rows, labels, ids, weights)
@@ -1791,7 +1793,7 @@ class OnSupport(Classifier):
         if before is not None:
             before = scipy.sparse.csr_array(before[0]), before[1]
             old = _pattern(before[0])
-        problem = self._support_problem(rows, labels, weights, old)
+        problem = self._support_problem(rows, labels, weights, old, copies)
         self._support = problem.support
         n_epochs = self._first_limit(_EPOCHS if self.max_epochs == 'auto' else self.max_epochs)
         groups, length = ids if self.multilabel_ else None, 0.0

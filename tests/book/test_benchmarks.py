@@ -1,5 +1,6 @@
 "The pages of measurements follow the results: every loss has a reason, nothing is written by hand."
 
+import ast
 import csv
 import re
 import sys
@@ -10,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'docs'))
 import benchmarks  # noqa: E402
+import notebooks  # noqa: E402
 
 HEAD = 'method,task,peer,threads,seconds,top_1,loss,reach,peak_mb,versions,date\n'
 
@@ -199,3 +201,44 @@ def test_results_that_the_harness_wrote_say_how_they_came_about():
         )
         with path.with_suffix('.csv').open() as file:
             assert list(csv.DictReader(file))
+
+
+def test_each_chapter_lists_how_others_do_its_job():
+    "Twelve or more; a line ends in yes, with a script that is there, or in no and the reason."
+    page = notebooks.read(notebooks.NBS / 'evidence' / '20_which_method.ipynb')
+    text = '\n'.join(notebooks.source(cell) for cell in page['cells'])
+    sections = re.findall(r'^### How others do it: (.+)\n+((?:[^#\n].*\n+)+)', text, re.M)
+    assert len(sections) == 4
+    for name, section in sections:
+        rows = [line.strip('| ').split(' | ') for line in section.splitlines() if line[:1] == '|']
+        rows = rows[2:]
+        assert len(rows) >= 12, name
+        for row in rows:
+            assert re.match(r'yes\b|no: \w', row[-1]), row
+            for script in re.findall(r'`(bench/\w+\.py)`', row[-1]):
+                assert (notebooks.ROOT / script).exists(), row
+
+
+GRIDS = {  # what a setting of a rival was chosen from, by its name in `peer`; zero is no edge
+    'RP3beta': ('alpha ([0-9.]+), beta ([0-9.]+)', 'WALKS_GRID'),
+    'BPR': ('learning rate ([0-9.e-]+), regularization ([0-9.e-]+)', 'BPR_GRID'),
+    'logistic factors': ('learning rate ([0-9.e-]+), regularization ([0-9.e-]+)', 'LOGISTIC_GRID'),
+}
+
+
+def test_settings_that_were_chosen_lie_inside_their_grids():
+    "A best value at the edge of its grid says nothing: the next one may be better."
+    source = (notebooks.ROOT / 'bench' / 'similarity_others.py').read_text(encoding='utf-8')
+    values = {
+        ast.unparse(node.targets[0]): ast.literal_eval(node.value)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).endswith('_GRID')
+    }
+    n_rows = 0
+    for row in benchmarks.table('similarity_others'):
+        if row['method'] in GRIDS:
+            pattern, grid = GRIDS[row['method']]
+            for chosen, tried in zip(re.match(pattern, row['peer']).groups(), values[grid]):
+                n_rows += 1
+                assert float(chosen) in tried[1:-1] or float(chosen) == 0, row
+    assert n_rows == 12

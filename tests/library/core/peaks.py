@@ -233,7 +233,7 @@ def peaks(chosen):
     return found
 
 
-def _called(one):
+def called(one):
     more = [name for name in ('weights', 'average') if one['settings'].get(name)]
     return ', '.join([str(one['solver'] or one['more'] or ''), *more]).replace(
         'weights', 'weights="support"'
@@ -252,7 +252,7 @@ def main(words):
     for one in peaks([one for one in chosen if not names or one['estimator'] in names]):
         sizes = ', '.join(f'{k[2:]} {v:,}' for k, v in one['sizes'].items() if v is not None)
         print(
-            f'| {one["estimator"]} | {_called(one)} | {sizes} | {one["peak"] / MB:.0f} | '
+            f'| {one["estimator"]} | {called(one)} | {sizes} | {one["peak"] / MB:.0f} | '
             f'{one["forecast"] / MB:.0f} | {one["forecast"] / one["peak"]:.2f} |'
         )
 

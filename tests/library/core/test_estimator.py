@@ -686,3 +686,20 @@ def test_settings_of_estimators_are_declared_once():
         for name in names & set(kind._settings):
             with pytest.raises(ValueError, match=f'^{name}='):
                 kind(**{name: object()})._check_settings()
+
+
+@pytest.mark.parametrize('name', ['SoftmaxClassifier', 'BoundClassifier'])
+def test_a_warm_start_keeps_the_names_of_columns(name):
+    import extreme_opt.bound
+    import extreme_opt.softmax
+
+    made = getattr(extreme_opt.softmax, name, None) or getattr(extreme_opt.bound, name)
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list('abc'))
+    y = np.arange(60) % 3
+    model = made(warm_start=True).fit(X, y)
+    proba = model.predict_proba(X)
+    for other in (X[list('cba')], X.rename(columns=str.upper)):
+        with pytest.raises(ValueError, match='column 0 of X is .* where the last fit had .a.; give'):
+            model.fit(other, y)
+    np.testing.assert_array_equal(model.predict_proba(X), proba)
+    model.fit(X.to_numpy(), y)  # columns without names go by their place

@@ -123,6 +123,8 @@ def test_sizes_without_data(capsys):
     told = forecast_memory('softmax', 'lbfgs', **sizes) / 1e9
     assert f'softmax, solver lbfgs, float64: about {told:.3g} GB besides the data' in said
     assert main('size bound --classes 1e9 --columns 1e9 --rows 1e9'.split()) in (0, 1)
+    main('size softmax --classes 5000 --columns 50_000 --rows 1e5 --stored 3e6'.split())
+    assert 'solver support' in capsys.readouterr().out  # which the default takes
     for wrong in ('size', 'size softmax --classes 3', 'size softmax --classes a', 'size forest'):
         with pytest.raises(SystemExit):
             main(wrong.split())
@@ -135,6 +137,8 @@ def test_sizes_without_data(capsys):
         '--rows inf': "'inf' is no whole number from 1 up",
         '--classes 10.5': "'10.5' is no whole number",
         '--weights sparse': "'sparse' is no whole number",
+        '--rows 10 --columns 5': '--stored 9000000 is more than 10 rows and 5 columns have',
+        '--classes 1': '--classes 1: a classifier needs 2 at least',
         '--pairs 5': 'softmax has no --pairs, but --rows --columns --classes --stored',
         '--weights support --solver lbfgs': 'weights on a support are for softmax with --stored',
     }.items():
@@ -149,10 +153,10 @@ def test_sizes_say_what_would_fit(capsys, monkeypatch):
 
     monkeypatch.setattr(memory, 'free_memory', lambda: 16 * 10**9)
     whole = 'size softmax --rows 3e5 --columns 1e5 --classes 1e5 --stored 9e6'
-    assert main(whole.split()) == 1
+    assert main(f'{whole} --weights dense'.split()) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[1].startswith('less: ') and said[2].startswith('--weights support: at most ')
-    assert main(f'{whole} --weights support'.split()) == 0
+    assert main(whole.split()) == 0  # a support, as the default takes there
     assert said[2].split(': ')[1] in capsys.readouterr().out
     ours = 'size similarity --users 478251 --items 17768 --pairs 51228351'
     for words in (ours, f'{ours} --components 64'):

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from extreme_opt.bound import BoundClassifier, LinearChainCRF
 from extreme_opt.ordinal import OrdinalEmbedding
-from extreme_opt.similarity import SimilarityModel
+from extreme_opt.similarity import ItemNeighbors, SimilarityModel
 from extreme_opt.softmax import SoftmaxClassifier
 
 X, Y = load_iris(return_X_y=True)
@@ -182,6 +182,60 @@ def test_whole_numbers_that_are_no_float_are_refused(value):
         BoundClassifier(ridge=value).fit(X, Y)
     with pytest.raises(ValueError, match='^popularity_power=1000.* is outside'):
         SimilarityModel(2, popularity_power=10**30).fit(PAIRS)
+
+
+@pytest.mark.parametrize(
+    'name, make, args',
+    [
+        ('n_components', SimilarityModel, (PAIRS,)),
+        ('n_components', OrdinalEmbedding, (TRIPLETS,)),
+        ('n_init', OrdinalEmbedding, (TRIPLETS,)),
+        ('n_objects', OrdinalEmbedding, (TRIPLETS,)),
+        ('n_neighbors', ItemNeighbors, (PAIRS,)),
+        ('max_iter', SoftmaxClassifier, (X, Y)),
+        ('batch_size', lambda: BoundClassifier('sbm'), (X, Y)),
+        ('biases', SimilarityModel, (PAIRS,)),
+        ('n_jobs', SoftmaxClassifier, (X, Y)),
+    ],
+)
+def test_counts_that_no_array_can_have_are_refused(name, make, args):
+    "They were raw messages about digits, floats or dimensions."
+    for value in (2**63, 10**400, 10**5000):
+        with pytest.raises(ValueError, match=f'^{name}=') as caught:
+            make().set_params(**{name: value}).fit(*args)
+        assert '\n' not in str(caught.value) and 'digits' not in str(caught.value)
+    with pytest.raises(ValueError, match='whole number below 2.*63 from 1 up'):
+        SimilarityModel(2**63).fit(PAIRS)
+
+
+def test_a_number_is_no_flag():
+    "biases=2 took a column more, and fitted another model without a word."
+    with pytest.raises(ValueError, match='^biases=2 is not True or False'):
+        SimilarityModel(2, biases=2).fit(PAIRS)
+    assert SoftmaxClassifier(verbose=2, max_epochs=1).get_params()['verbose'] == 2
+
+
+def test_numbers_of_many_digits_in_a_table_are_named():
+    with pytest.raises(ValueError, match=r'X holds int\(\.\.\.\) at row 0, column 0'):
+        BoundClassifier().fit(X, Y).predict([[10**5000, 1, 2, 3]])
+
+
+@pytest.mark.parametrize('name', ['a\nb.npz', '\n', 'no\nfolder/b.npz', 'a\0b.npz'])
+def test_names_of_files_stand_in_one_line(name, tmp_path, monkeypatch):
+    "A line end in a name broke the message; a NUL was 'embedded null byte'."
+    monkeypatch.chdir(tmp_path)
+    model, said = BoundClassifier('lbfgs', max_iter=3).fit(X, Y), []
+    for call in (
+        lambda: BoundClassifier.load(name),
+        lambda: model.save(name),
+        lambda: SoftmaxClassifier.load(name),
+        lambda: BoundClassifier('lbfgs', checkpoint=name, max_iter=3).fit(X, Y),
+    ):
+        try:
+            call()
+        except (ValueError, TypeError, OSError) as error:
+            said.append(str(error))
+    assert len(said) >= 3 and all('\n' not in one and 'embedded' not in one for one in said)
 
 
 def test_embeddings_wider_than_any_rank_are_refused_at_once():

@@ -49,12 +49,15 @@ PAIRS = np.unique(np.column_stack([np.arange(80) % 12, np.arange(80) * 7 % 9]), 
 TRIPLETS = np.array([row for row in rng.integers(8, size=(150, 3)) if len(set(row.tolist())) == 3])
 WORDS = scipy.sparse.random(60, 30, 0.15, 'csr', random_state=rng)
 TOPICS = np.arange(60) % 12
+SETS = [[f't{i % 12}', *([f't{i % 5}'] if i % 3 and i % 12 != i % 5 else [])] for i in range(60)]
 SENTENCES = [[{'word': 'abcd'[(i * j) % 4], 'at': j / 3} for j in range(i % 4)] for i in range(12)]
 TAGS = [['xyz'[(i * j) % 3] for j in range(i % 4)] for i in range(12)]
 SIDES = rng.normal(size=(14, 3)), scipy.sparse.csr_array(rng.random((9, 5)))  # two without a pair
 PRIOR = rng.normal(size=(14, 3)), rng.normal(size=(9, 3))
 DATA = {
     'support': [(WORDS, TOPICS), (WORDS[:48], TOPICS[:48]), (WORDS[::-1], TOPICS[::-1])],
+    'margins': [(WORDS, TOPICS), (WORDS[:48], TOPICS[:48]), (WORDS[::-1], TOPICS[::-1])],
+    'labels': [(WORDS, SETS), (WORDS[:48], SETS[:48]), (WORDS[::-1], SETS[::-1])],
     'tagger': [(SENTENCES, TAGS), (SENTENCES[:8], TAGS[:8])],
     'cold': [(PAIRS, *SIDES), (PAIRS[::-1], *SIDES)],
     'towers': [(PAIRS, *SIDES), (PAIRS[::-1], *SIDES)],
@@ -69,6 +72,16 @@ MAKE = {
         lambda: SoftmaxClassifier(weights='support', max_epochs=2),
         lambda: SoftmaxClassifier('implicit', weights='support', max_epochs=1, learning_rate=1.0),
         lambda: SoftmaxClassifier(weights='support', max_epochs=2, average=True),
+    ],
+    'margins': [
+        lambda: SoftmaxClassifier(loss='squared_hinge', max_epochs=3),
+        lambda: SoftmaxClassifier(max_epochs=3),
+        lambda: SoftmaxClassifier('exact', max_epochs=2),
+    ],
+    'labels': [
+        lambda: SoftmaxClassifier(max_epochs=2),
+        lambda: SoftmaxClassifier('implicit', max_epochs=1, learning_rate=1.0),
+        lambda: SoftmaxClassifier(loss='squared_hinge', max_epochs=2),
     ],
     'tagger': [lambda: LinearChainCRF(max_iter=5), lambda: LinearChainCRF('bm', max_iter=2)],
     'cold': [
@@ -119,6 +132,8 @@ def answers(kind, model):
         found = [model.left_embeddings_, *model.recommend(features=SIDES[0][9:], k=3)]
     elif kind == 'support':
         found = [model.predict_proba(WORDS), *model.top_k(WORDS, 3), model.coef_.toarray()]
+    elif kind in ('margins', 'labels'):
+        found = [*model.top_k(WORDS, 3)[1:], model.decision_function(WORDS), model.coef_]
     elif kind == 'tagger':
         found = [np.vstack(model.predict_marginals(SENTENCES)), model.coef_, model.transitions_]
     else:

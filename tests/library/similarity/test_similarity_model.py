@@ -1401,6 +1401,8 @@ def test_a_table_whose_first_columns_are_no_ids_is_refused():
         ({'Unnamed: 0': range(8), **LOG}, "'Unnamed: 0' is no name of ids.*'user', 'film'"),
         (log.reset_index(), "'index' is no name of ids"),
         ({'time': range(8), **LOG}, "'time' is no name of ids"),
+        ({'stars': range(8), **LOG}, "'stars' is no name of ids"),
+        ({'row_id': range(8), **LOG}, "'row_id' is no name of ids"),
     ):
         with pytest.raises(ValueError, match=text):
             quick(n_components=1).fit(table)
@@ -1936,3 +1938,43 @@ def test_a_search_of_the_width_needs_the_memory_of_the_widest(monkeypatch):
 
     monkeypatch.setattr(similarity.model, 'check_memory', noted)
     assert forecast(64) < forecast(512) == forecast('search') / 2  # the copy that is searched
+
+
+def test_values_come_from_the_column_that_is_named_so_or_are_asked_for():
+    pd = pytest.importorskip('pandas')
+    table = pd.DataFrame({'user': [0, 0, 1, 1], 'film': [0, 1, 1, 2], 'year': 2000})
+    fit = lambda given: SimilarityModel(2, values='weights', max_iter=2, tol=None).fit(given)
+    scores = fit(table.assign(plays=[3, 1, 1, 4])).score_pairs(table)
+    alone = fit(table.drop(columns='year').assign(plays=[3, 1, 1, 4])).score_pairs(table)
+    np.testing.assert_array_equal(scores, alone)
+    with pytest.raises(ValueError, match="'year', 'n' stand beside the ids; say which"):
+        fit(table.assign(n=[3, 1, 1, 4]))
+    with pytest.raises(ValueError, match="like holds 'yes' in row 0, but numbers are needed; make"):
+        SimilarityModel(2, values='labels').fit(
+            table[['user', 'film']].assign(like=['yes', 'no', 'yes', 'no'])
+        )
+
+
+def test_features_go_by_their_index_where_it_holds_row_numbers():
+    pd = pytest.importorskip('pandas')
+    rng = np.random.default_rng(0)
+    pairs = np.c_[np.arange(40) % 10, np.arange(40) % 7]
+    left, right = pd.DataFrame(rng.normal(size=(10, 3))), pd.DataFrame(rng.normal(size=(7, 3)))
+    fit = lambda given: SimilarityModel(2, max_iter=3, tol=None).fit(pairs, given, right)
+    mixed = left.sample(frac=1, random_state=1)
+    expected = fit(left).score_pairs(pairs)
+    np.testing.assert_array_equal(fit(mixed).score_pairs(pairs), expected)
+    np.testing.assert_array_equal(fit(left.set_axis(np.arange(1, 11))).score_pairs(pairs), expected)
+    with pytest.raises(ValueError, match='index of left_features holds numbers in no order'):
+        fit(mixed.set_axis(mixed.index + 1))
+
+
+@pytest.mark.parametrize('later', [{'n_components': 16}, {'biases': True}])
+def test_a_setting_for_the_next_fit_does_not_spoil_the_file(tmp_path, later):
+    pairs = np.c_[np.arange(60) % 12, np.arange(60) % 11]
+    model = SimilarityModel(4, max_iter=3, tol=None).fit(pairs)
+    scores = model.score_pairs(pairs)
+    model.set_params(**later).save(tmp_path / 'model.npz')
+    read = SimilarityModel.load(tmp_path / 'model.npz')
+    np.testing.assert_array_equal(read.score_pairs(pairs), scores)
+    assert read.get_params().items() >= later.items()
