@@ -1156,7 +1156,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
 
     def _named(self) -> str:
         "A setting that keeps margins out of the scores, or nothing."
-        usual = dict.fromkeys(
+        usual: dict[str, Any] = dict.fromkeys(
             ('solver', 'loss', 'learning_rate', 'learning_rate_decay', 'max_epochs', 'ridge'), 'auto'
         )
         usual |= dict.fromkeys(('max_iter', 'max_seconds', 'tol', 'checkpoint', 'client'))
