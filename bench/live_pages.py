@@ -24,6 +24,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -98,21 +99,27 @@ def cells_of(page: str, left_out: dict[str, str]) -> dict:
     return told
 
 
-def cpu_of(process: int) -> float:
-    "CPU seconds that the descendants of a process have used, ended ones included (Linux)."
-    ticks, children = {}, {}
+def descendants(process: int) -> list[int]:
+    "Processes that a process has started, and those that these have started (Linux)."
+    children: dict[int, list[int]] = {}
     for path in Path('/proc').glob('[0-9]*/stat'):
         with contextlib.suppress(OSError):
             after = path.read_text().rpartition(')')[2].split()
-            number = int(path.parent.name)
-            ticks[number] = sum(map(int, after[11:15]))
-            children.setdefault(int(after[1]), []).append(number)
-    found, total = [*children.get(process, [])], 0
-    while found:
-        one = found.pop()
-        total += ticks[one]
+            children.setdefault(int(after[1]), []).append(int(path.parent.name))
+    found = [*children.get(process, [])]
+    for one in found:
         found += children.get(one, [])
-    return total / os.sysconf('SC_CLK_TCK')
+    return found
+
+
+def cpu_of(process: int) -> float:
+    "CPU seconds that the descendants of a process have used, ended ones included (Linux)."
+    ticks = 0
+    for number in descendants(process):
+        with contextlib.suppress(OSError):
+            after = Path(f'/proc/{number}/stat').read_text().rpartition(')')[2].split()
+            ticks += sum(map(int, after[11:15]))
+    return ticks / os.sysconf('SC_CLK_TCK')
 
 
 # ---------------------------------------------------------------- one page
@@ -251,6 +258,56 @@ WEIGHED = (
 SHIFT = """() => new Promise(resolve => { let sum = 0; new PerformanceObserver(list => {
   for (const one of list.getEntries()) if (!one.hadRecentInput) sum += one.value;
 }).observe({ type: 'layout-shift', buffered: true }); setTimeout(() => resolve(sum), 500); })"""
+
+
+def renderer_mb() -> float:
+    "Largest memory that a renderer of the browsers started here has had so far, in MB (Linux)."
+    most = 0
+    for number in descendants(os.getpid()):
+        with contextlib.suppress(OSError):
+            if b'--type=renderer' in Path(f'/proc/{number}/cmdline').read_bytes():
+                told = Path(f'/proc/{number}/status').read_text()
+                most = max(most, int(re.search(r'VmHWM:\s+(\d+)', told)[1]))
+    return most / 1024
+
+
+def live_first() -> list[dict]:
+    """Until the first output of two pages, in a new profile each: on the first visit, which then
+    runs for 10 s more, and on the next one. Seconds of the clock to the first output, and to the
+    end of each part of the start; CPU seconds of the browser; most memory of the renderer; the
+    load of the machine."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which('chromium') or shutil.which('google-chrome')
+    handler = functools.partial(Host, directory=str(site()))
+    rows = []
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f'http://127.0.0.1:{server.server_port}'
+        with sync_playwright() as play, tempfile.TemporaryDirectory() as folder:
+            browser = play.chromium.launch(executable_path=chromium, args=ARGUMENTS.split())
+            told = dict(versions=versions(browser))
+            browser.close()
+            for page in ('learn/primer', 'learn/softmax/double_sum'):
+                for visit in range(2):  # a browser of its own each, so that memory begins anew
+                    context = play.chromium.launch_persistent_context(
+                        f'{folder}/{page.replace("/", "-")}',
+                        executable_path=chromium,
+                        args=ARGUMENTS.split(),
+                    )
+                    tab = context.new_page()
+                    tab.goto(f'{address}/{page}.html', wait_until='load')
+                    run = press(tab, to_first=True)
+                    parts = {name: f'{at:.2f}' for name, at in tab.evaluate('live.taken').items()}
+                    first = dict(visit=visit + 1, cpu_first=f'{run["cpu_first"]:.1f}', **parts)
+                    first |= dict(peak_mb=f'{renderer_mb():.0f}', load=f'{os.getloadavg()[0]:.0f}')
+                    seconds = f'{run["first"]:.2f}'
+                    rows.append(machine.row(page, 'first output', seconds, **first) | told)
+                    if not visit:
+                        time.sleep(10)  # what was compiled is kept a while later
+                    context.close()
+        server.shutdown()
+    return rows
 
 
 def live_weight() -> list[dict]:

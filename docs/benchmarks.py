@@ -954,7 +954,36 @@ def live_page() -> list[str]:
         counted = {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
         said = '; '.join(f'{count} {cell(reason)}' for reason, count in counted.items())
         text.append(f'- {name}: {said}')
-    return [*text, '', *weights(), '']
+    return [*text, '', *first_outputs(), '', *weights(), '']
+
+
+def first_outputs() -> list[str]:
+    "What passes between the press of the button and the first output, visit by visit."
+    rows = table('live_first')
+    if not rows:
+        return []
+    text = [
+        '## Until the first output',
+        '',
+        'The aim is 3 s on a first visit, 1.5 s on a later one, and 600 MB for the process of the '
+        'page. Seconds from the press of the button to the end of each part: the module of '
+        'WebAssembly (90 MB) is unpacked and compiled, the memory of Python (85 MB) is filled, '
+        'and the cells up to the first output run. On a first visit the browser compiles what a '
+        'figure calls while it draws. After a visit of some seconds it keeps that code, so that '
+        'the cells of later visits take less. The two large parts are read and checked anew on '
+        'each visit. '
+        'CPU seconds are of all processes of the browser. Seconds of the clock count for little '
+        'here: the load is how many programs wanted the two processors meanwhile.',
+        '',
+        '::: {.races}',
+        '| Page | Visit | CPU s | Memory, MB | Load | Module, s | Memory, s | First output, s |',
+        '|---' * 8 + '|',
+    ]
+    columns = ('visit', 'cpu_first', 'peak_mb', 'load', 'module', 'memory', 'seconds')
+    for row in rows:
+        cells = [f'[{row["method"]}](/{row["method"]}.html)', *(row[name] for name in columns)]
+        text.append('| ' + ' | '.join(cells) + ' |')
+    return [*text, ':::']
 
 
 def weights() -> list[str]:

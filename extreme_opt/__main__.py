@@ -243,9 +243,9 @@ def size(words: list[str]) -> int:
         parser.error(f'{name} needs --{" --".join(key[2:] for key in lost)}')
     half = name in ('softmax', 'similarity') and solver != 'lbfgs'
     if given.stored is not None and given.stored > given.rows * given.columns:
+        n_rows, n_columns = int(given.rows), int(given.columns)
         parser.error(
-            f'--stored {given.stored:.0f} is more than {given.rows:.0f} rows and {given.columns:.0f} '
-            'columns have'
+            f'--stored {given.stored:.0f} is more than {n_rows} rows and {n_columns} columns have'
         )
     if given.classes == 1:
         parser.error('--classes 1: a classifier needs 2 at least')

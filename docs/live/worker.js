@@ -3,13 +3,13 @@
 import { Directory, Fd, File, OpenFile, PreopenDirectory, WASI, WASIProcExit } from './shim/index.js';
 
 const IMAGE = 'image.gz';  // the memory of Python with what pages import, where build.py could make it
-const LIBRARY = 'library.zip', ZIP = '/usr/local/lib/python315.zip';
+const LIBRARIES = { 'library.zip': '/usr/local/lib/python315.zip', 'sklearn.zip': '/lib/sklearn.zip' };
 const here = new URL('.', import.meta.url);
 const post = (kind, said = {}) => self.postMessage({ kind, ...said });
 let instance, source;
 
 // ---- loading: every part is a .gz file that is unpacked here, so that any static host will do
-let loaded = 0, total = 0, hashes = {};
+let loaded = 0, total = 0, sizes = {}, hashes = {};
 
 const address = name => new URL(hashes[name] ? `${name}?${hashes[name]}` : name, here);
 
@@ -34,6 +34,13 @@ async function sent(name) {
 const unpacked = ({ body, packed }) => packed ? body.pipeThrough(new DecompressionStream('gzip')) : body;
 const part = async name => unpacked(await sent(name));
 
+async function wasm(kept) {  // where a service worker keeps it unpacked, it has an address, and the browser keeps its compiled code
+  const name = 'python.wasm', answer = kept && await fetch(new URL(`${name}?${hashes[`${name}.gz`]}`, here)).catch(() => null);
+  if (!answer?.ok) return new Response(await part(`${name}.gz`), { headers: { 'content-type': 'application/wasm' } });
+  post('progress', { loaded: loaded += sizes[`${name}.gz`], total });
+  return answer;
+}
+
 const bytes = async name => new Response(await part(name)).arrayBuffer();
 
 function unzip(buffer) {  // a zip that holds files as they are: [path, bytes], without a copy
@@ -53,7 +60,7 @@ function unzip(buffer) {  // a zip that holds files as they are: [path, bytes], 
 // ---- files
 const file = (content, options) => Object.assign(new File([], options), { data: content });
 
-// With the image no page needs the library, so it comes when an import asks for it: the module cannot wait, so the worker does.
+// With the image no page needs the libraries, so each comes when an import asks for it: the module cannot wait, so the worker does.
 class Later extends File {
   constructor(length, bring) { super([], { readonly: true }); Object.assign(this, { length, bring }); }
   get size() { return BigInt(this.length); }
@@ -162,41 +169,79 @@ function quiet() {  // nothing of this is imported by the module anyway; here it
   for (const name of ways) Object.defineProperty(self, name, { value: undefined, configurable: false, writable: false });
 }
 
-// The image is the memory of Python when build.py took it, less what the module starts with: between two turns
-// all of Python is in its memory.
+// The image is the memory of Python when build.py took it: between two turns all of Python is in its memory. It holds
+// the length of a head, the head, and the pages of memory that differ from those that the module starts with.
 async function remember(image) {
   const { memory } = instance.exports, reader = unpacked(image).getReader();
-  for (let at = 0, some; !(some = await reader.read()).done; at += some.value.length) {  // without a copy of the whole
-    const missing = at + some.value.length - memory.buffer.byteLength;
-    if (missing > 0) memory.grow(Math.ceil(missing / 65536));
-    differ(new Uint8Array(memory.buffer, at, some.value.length), some.value);
+  let rest = new Uint8Array();
+  const fill = async bytes => {  // without a copy of the whole
+    for (let at = 0; at < bytes.length;) {
+      if (!rest.length) rest = (await reader.read()).value;
+      const some = rest.subarray(0, bytes.length - at);
+      bytes.set(some, at);
+      at += some.length;
+      rest = rest.subarray(some.length);
+    }
+    return bytes;
+  };
+  const [size] = new Uint32Array((await fill(new Uint8Array(4))).buffer);
+  const { length, runs, open } = JSON.parse(new TextDecoder().decode(await fill(new Uint8Array(size))));
+  memory.grow(Math.max(0, Math.ceil((length - memory.buffer.byteLength) / 65536)));
+  for (const [at, size] of runs) await fill(new Uint8Array(memory.buffer, at, size));
+  return open;
+}
+
+const PAGE = 4096;
+
+async function taken() {
+  if (turn(`guest.scrub(${instance.exports.memory.buffer.byteLength})`)) throw new Error('free memory could not be emptied');
+  const now = new Uint8Array(instance.exports.memory.buffer), runs = [];
+  const first = new Uint8Array((await WebAssembly.instantiate(source.module, source.imports)).exports.memory.buffer);
+  for (let at = 0; at < now.length; at += PAGE) {
+    const page = now.subarray(at, at + PAGE), before = at < first.length ? first.subarray(at, at + PAGE) : null;
+    if (page.every((one, k) => one === (before ? before[k] : 0))) continue;
+    const last = runs.at(-1);
+    if (last && last[0] + last[1] === at) last[1] += PAGE;
+    else runs.push([at, PAGE]);
+  }
+  const head = new TextEncoder().encode(JSON.stringify({ length: now.length, runs, open: source.opened() }));
+  return new Blob([new Uint32Array([head.length]), head, ...runs.map(([at, size]) => now.slice(at, at + size))]);
+}
+
+// Fonts that the image holds are open files of matplotlib's data: the same numbers stand for the same files again.
+const DATA = '/usr/local/lib/python315.zip/matplotlib/mpl-data';
+
+function open(fds, data, held) {
+  for (const { fd, path, position } of held) {
+    const entry = path.split('/').reduce((at, one) => at.contents.get(one), data);
+    fds[fd] = Object.assign(new OpenFile(entry), { file_pos: BigInt(position) });
   }
 }
 
-function differ(bytes, from) {
-  for (let k = 0; k < from.length; k++) bytes[k] ^= from[k];
+function opened(fds, data) {
+  const paths = new Map(), walk = (at, path) => { for (const [name, one] of at.contents) one.contents ? walk(one, `${path}${name}/`) : paths.set(one, path + name); };
+  walk(data, '');
+  const held = fds.flatMap((one, fd) => fd > 4 && one ? [{ fd, path: paths.get(one.file), position: Number(one.file_pos) }] : []);
+  for (const { fd, path } of held) if (!path) throw new Error(`file ${fd} is open, and no font`);
+  return held;
 }
 
-async function taken() {
-  const now = new Uint8Array(instance.exports.memory.buffer.slice());
-  const first = await WebAssembly.instantiate(source.module, source.imports);
-  differ(now, new Uint8Array(first.exports.memory.buffer));
-  return now;
-}
-
-async function start({ folder, parts, sizes, module }) {
+async function start({ folder, parts, module, kept, ...told }) {
+  const began = performance.now(), taken = {}, mark = name => { taken[name] = (performance.now() - began) / 1000; };
+  sizes = told.sizes;
   hashes = sizes.hashes ?? {};
-  const zips = ['project.zip.gz', 'files.zip.gz', ...parts], large = hashes[IMAGE] ? IMAGE : LIBRARY;
-  const image = hashes[IMAGE] && sent(IMAGE).then(async one => ({ ...one, body: (await new Response(one.body).blob()).stream() }));
-  total = [...zips, large, ...(module ? [] : ['python.wasm.gz'])].reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
-  const compiled = module ?? part('python.wasm.gz').then(body =>
-    WebAssembly.compileStreaming(new Response(body, { headers: { 'content-type': 'application/wasm' } })));
-  const library = image ? new Later(sizes[LIBRARY], brought(LIBRARY)) : file(new Uint8Array(await bytes(LIBRARY)), { readonly: true });
+  const zips = ['project.zip.gz', 'files.zip.gz', ...parts], large = hashes[IMAGE] ? [IMAGE] : Object.keys(LIBRARIES);
+  const image = hashes[IMAGE] && sent(IMAGE).then(async one =>  // what is kept waits on the disk until it is read
+    kept ? one : { ...one, body: (await new Response(one.body).blob()).stream() });
+  total = [...zips, ...large, ...(module ? [] : ['python.wasm.gz'])].reduce((sum, name) => sum + (sizes[name] ?? 0), 0);
+  const compiled = module ?? WebAssembly.compileStreaming(wasm(kept));
+  const libraries = await Promise.all(Object.entries(LIBRARIES).map(async ([name, path]) =>
+    [path, image ? new Later(sizes[name], brought(name)) : file(new Uint8Array(await bytes(name)), { readonly: true })]));
   const [project, files, ...more] = await Promise.all(zips.map(bytes));
   module = await compiled;
   const root = new Directory(new Map()), data = new Directory(new Map());
   for (const path of ['/tmp/home/.keep', '/book/.keep']) put(root, path, file(new Uint8Array()));
-  put(root, ZIP, library);
+  for (const [path, library] of libraries) put(root, path, library);
   put(root, '/lib/project.zip', file(new Uint8Array(project), { readonly: true }));
   parts.forEach((name, k) => put(root, `/lib/${name.slice(0, -3)}`, file(new Uint8Array(more[k]), { readonly: true })));
   for (const [path, content] of unzip(files)) {
@@ -204,14 +249,16 @@ async function start({ folder, parts, sizes, module }) {
     put(own ? data : root, own ? path.slice(9) : path, file(content, { readonly: own }));
   }
   const fds = [new OpenFile(new File([])), new Printed('stdout'), new Printed('stderr'),
-    new PreopenDirectory('/', root.contents), new PreopenDirectory(`${ZIP}/matplotlib/mpl-data`, data.contents)];
+    new PreopenDirectory('/', root.contents), new PreopenDirectory(DATA, data.contents)];
   const wasi = new WASI(['/usr/local/bin/python.wasm'], ['TMPDIR=/tmp', 'HOME=/tmp/home', 'PYTHONTZPATH='], fds, { debug: false });
-  source = { module, imports: { wasi_snapshot_preview1: mended(wasi), host: { call } } };
+  source = { module, imports: { wasi_snapshot_preview1: mended(wasi), host: { call } }, opened: () => opened(wasi.fds, data) };
   instance = await WebAssembly.instantiate(module, source.imports);
+  mark('module');
   wasi.inst = instance;
-  if (image) await remember(await image);
+  if (image) open(wasi.fds, data, await remember(await image));
+  mark('memory');
   quiet();
-  const at = JSON.stringify(`/book/nbs/${folder}`), more_paths = JSON.stringify(['/lib/project.zip', ...parts.map(name => `/lib/${name.slice(0, -3)}`)]);
+  const at = JSON.stringify(`/book/nbs/${folder}`), more_paths = JSON.stringify(['/lib/sklearn.zip', '/lib/project.zip', ...parts.map(name => `/lib/${name.slice(0, -3)}`)]);
   const failed = turn(`import os, sys
 ${image ? '' : `for one in list(sys.path_importer_cache.values()):
     if hasattr(one, 'invalidate_caches'): one.invalidate_caches()`}
@@ -222,7 +269,8 @@ os.chdir(${at})
 ${image ? `for one in ('random', 'numpy.random'):  # the image holds one state for everybody
     if one in sys.modules: sys.modules[one].seed()` : 'import guest\nguest.start()'}`);
   if (failed) throw new Error('Python did not start');
-  post('ready', { module, heap: instance.exports.memory.buffer.byteLength });
+  mark('python');
+  post('ready', { module, taken, heap: instance.exports.memory.buffer.byteLength });
 }
 
 self.onmessage = async ({ data }) => {

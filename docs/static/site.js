@@ -33,13 +33,13 @@ const bring = event => {
 document.addEventListener('pointerover', bring);
 document.addEventListener('focusin', bring);
 
-// A formula that is wider than its column is moved by keys, so it is a stop of the tab key; the others are not.
+// A formula or table that is wider than its column is moved by keys, so it is a stop of the tab key; the others are not.
 const stops = () => {
-  for (const one of document.querySelectorAll('div.math, mjx-container')) {
+  for (const one of document.querySelectorAll('div.math, mjx-container, div.output.text_html')) {
     if (one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === 'auto') {
       one.tabIndex = 0;
       one.setAttribute('role', 'group');
-      one.setAttribute('aria-label', 'Formula, wider than the page');
+      one.setAttribute('aria-label', `${one.matches('.text_html') ? 'Table' : 'Formula'}, wider than the page`);
     } else if (one.getAttribute('role') === 'group') for (const name of ['tabindex', 'role', 'aria-label']) one.removeAttribute(name);
   }
 };

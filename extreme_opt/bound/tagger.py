@@ -7,9 +7,10 @@ __all__ = ['LinearChainCRF']
 
 # %% ../../nbs/engine/bound/75_tagger.ipynb #7a66e004
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from functools import cache
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 import numpy as np
 import scipy.sparse
 from sklearn.feature_extraction import DictVectorizer
@@ -109,50 +110,96 @@ def _stacked(X: Any, lengths: np.ndarray) -> Any:
         raise
 
 
-def _dictionaries(X: Any) -> Any:
-    "Words as dictionaries; a list of names is a dictionary of ones."
+def _reads(text: str) -> bool:
+    "Whether a text reads as a number or a truth value."
+    try:
+        float(text)
+    except ValueError:
+        return text.strip().lower() in ('true', 'false')
+    return True
+
+
+def _odd(word: dict, numbers: Container, texts: Callable) -> str:
+    "What is wrong with the features of a word; empty where nothing is."
+    for name, value in word.items():
+        if is_missing(name):
+            return f'has a feature {shown(name)}; leave out what is missing'
+        if isinstance(value, Real) and math.isfinite(value):
+            if name not in numbers and name in texts():
+                return f'has {name}={shown(value)}, a number, but fit saw text; use one of them'
+            continue
+        listed = (value,) if isinstance(value, str) else value
+        fits = isinstance(listed, Collection) and not isinstance(listed, (bytes, Mapping))
+        if not fits or not all(isinstance(each, str) for each in listed):
+            return (
+                f'has {name}={shown(value)}, but a text, a finite number or a list of texts is '
+                'needed; leave out what is missing'
+            )
+        if name in numbers and any(map(_reads, listed)):
+            return (
+                f'has {name}={shown(value)}, a text, but other values of {name} are numbers; '
+                'convert it by float()'
+            )
+    return ''
+
+
+def _dictionaries(X: Any, numbers: Container = (), texts: Callable = tuple) -> Any:
+    """Words as dictionaries; a list of names is a dictionary of ones.
+
+    `numbers` are the names of features that are numbers; `texts` gives the names of those whose
+    texts read as numbers.
+    """
+    kind: Any = None  # of the names
     for i, words in enumerate(X):
         for t, word in enumerate(words):
             if isinstance(word, Mapping):
-                yield {k: v.item() if isinstance(v, np.generic) else v for k, v in word.items()}
+                word = {k: v.item() if isinstance(v, np.generic) else v for k, v in word.items()}
             elif isinstance(word, (list, tuple, set, frozenset)):
-                yield dict.fromkeys(word, 1.0)
+                word = dict.fromkeys(word, 1.0)
             else:
                 raise ValueError(
                     f'word {t} of X[{i}] is a {type(word).__name__}, but a dictionary of features '
                     'or a list of their names is needed'
                 )
-
-
-def _vectorized(make: Callable, X: Any) -> Any:
-    "Rows of the words of X by a method of a vectorizer; the place of a value that it cannot take."
-    try:
-        rows = make(_dictionaries(X))
-    except TypeError:
-        raise ValueError(_unfit(X)) from None
-    if not np.isfinite(rows.data).all():
-        raise ValueError(_unfit(X))
-    return check_features(rows)
-
-
-def _unfit(X: Any) -> str:
-    "Which value of which word is no text, no finite number and no list of texts."
-    kind = None  # of the names
-    for i, words in enumerate(X):
-        for t, word in enumerate(words):
-            for name, given in word.items() if isinstance(word, Mapping) else ():
-                kind = kind or type(name)
-                if type(name) is not kind and not isinstance(name, str):
-                    return f'word {t} of X[{i}] has a feature {shown(name)}; use text as names'
-                value: Any = given.item() if isinstance(given, np.generic) else given
-                listed = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
-                fits = all(isinstance(v, str) for v in value) if listed else False
-                if not fits and not (isinstance(value, Real) and math.isfinite(value)):
-                    return (
-                        f'word {t} of X[{i}] has {name}={shown(value)}, but a text, a finite '
-                        'number or a list of texts is needed; leave out what is missing'
+            if odd := _odd(word, numbers, texts):
+                raise ValueError(f'word {t} of X[{i}] {odd}')
+            for name in word:
+                kind = kind or (str if isinstance(name, str) else type(name))
+                if not isinstance(name, kind):
+                    raise ValueError(
+                        f'word {t} of X[{i}] has a feature {shown(name)}, but names of features '
+                        f'are of type {kind.__name__}; use text'
                     )
-    return 'names of features are of several types; use text'
+            yield word
+
+
+def _numeric_texts(names: Iterable) -> set:
+    "Names of the features whose texts, behind an equals sign, read as numbers."
+    found = set()
+    for name in names:
+        parts = name.split('=') if isinstance(name, str) else ()
+        for at in range(1, len(parts)):
+            if _reads('='.join(parts[at:])):
+                found.add('='.join(parts[:at]))
+    return found
+
+
+def _refuse_both(X: Any, names: list) -> None:
+    "Refuse a text that reads as a number where other values of its feature are numbers."
+    both = _numeric_texts(names) & {*names}
+    if both:
+        words = (word for words in X for word in words if isinstance(word, Mapping))
+        numbers = {
+            name for word in words for name in both & {*word} if isinstance(word[name], Real)
+        }
+        for _ in _dictionaries(X, numbers):
+            pass
+
+
+def _is_list(y: Any) -> bool:
+    "Whether this can be a list of tags, or of lists of them."
+    ordered = hasattr(y, '__len__') and not isinstance(y, (str, bytes, Mapping, set, frozenset))
+    return ordered and getattr(y, 'ndim', 1) > 0
 
 
 def _n_given(word: dict) -> int:
@@ -245,7 +292,7 @@ class LinearChainCRF(Estimator):
         Largest possible distance of the objective from its minimum, in nats per sentence; inf
         where the ridge is 0.
     run_ : Run
-        Record of the fit.
+        Record of the fit; its losses are sums over the sentences, with the penalty.
     n_iter_ : int
         Number of steps.
     n_features_in_ : int
@@ -293,7 +340,7 @@ class LinearChainCRF(Estimator):
         Estimator._settings, solver=one_of('lbfgs', 'bm'), ridge=RIDGE._replace(words=('auto',))
     )
 
-    def fit(self, X: Any, y: Any) -> 'LinearChainCRF':
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
 
         Parameters
@@ -331,8 +378,9 @@ class LinearChainCRF(Estimator):
             rows, self.feature_names_ = _stacked(X, lengths), None
         else:
             vectorizer = DictVectorizer()
-            rows = _vectorized(vectorizer.fit_transform, X)
-            self.feature_names_ = np.array(vectorizer.feature_names_)
+            rows = check_features(vectorizer.fit_transform(_dictionaries(X)))
+            _refuse_both(X, vectorizer.feature_names_)
+            self.feature_names_: Any = np.array(vectorizer.feature_names_)
         check_size(rows, np.float64)
         _check_memory(self, rows)
         self.n_features_in_ = rows.shape[1]
@@ -389,7 +437,7 @@ class LinearChainCRF(Estimator):
     def _flat(self, y: Any, lengths: np.ndarray) -> np.ndarray:
         "Tags of all words, one after the other."
         y = y.to_pylist() if hasattr(y, 'to_pylist') else y
-        if y is None or isinstance(y, (str, bytes)) or not hasattr(y, '__len__'):
+        if not _is_list(y):
             raise ValueError('y must be a list of lists of tags, one list per sentence')
         if len(y) != len(lengths):
             raise ValueError(
@@ -397,9 +445,12 @@ class LinearChainCRF(Estimator):
             )
         y = list(y)
         for i, (tags, n) in enumerate(zip(y, lengths)):
-            if isinstance(tags, (str, bytes)) or not hasattr(tags, '__len__') or len(tags) != n:
-                found = f'{len(tags)} tags' if hasattr(tags, '__len__') else repr(tags)
-                raise ValueError(f'y[{i}] has {found}, but X[{i}] has {n} words; give one each')
+            if not _is_list(tags):
+                raise ValueError(f'y[{i}] is a {type(tags).__name__}; give a list of tags')
+            if len(tags) != n:
+                raise ValueError(
+                    f'y[{i}] has {len(tags)} tags, but X[{i}] has {n} words; give one each'
+                )
         flat = [tag for tags in y for tag in tags]
         lost = next((k for k, tag in enumerate(flat) if is_missing(tag)), None)
         if lost is not None:
@@ -416,9 +467,9 @@ class LinearChainCRF(Estimator):
         return check_labels(np.array(flat), len(flat))
 
     def _rows(self, X: Any) -> Any:
-        "Checked features of all words, starts, and how many features were given."
+        "Checked features of all words, and starts."
         check_is_fitted(self, 'coef_', msg=NOT_FITTED)
-        (X, lengths), n_given = _sentences(X), None
+        X, lengths = _sentences(X)
         if not lengths.sum():
             rows: Any = np.zeros((0, self.n_features_in_))
         elif self.feature_names_ is None:
@@ -435,12 +486,14 @@ class LinearChainCRF(Estimator):
             vectorizer = DictVectorizer()
             vectorizer.feature_names_ = self.feature_names_.tolist()
             vectorizer.vocabulary_ = {name: at for at, name in enumerate(vectorizer.feature_names_)}
-            rows = _vectorized(vectorizer.transform, X)
-            n_given = sum(map(_n_given, _dictionaries(X)))
-        return rows, np.concatenate([[0], np.cumsum(lengths)]), n_given
+            names = vectorizer.feature_names_
+            texts = cache(lambda: _numeric_texts(names))
+            words = _dictionaries(X, vectorizer.vocabulary_, texts)
+            rows = check_features(vectorizer.transform(words))
+        return rows, np.concatenate([[0], np.cumsum(lengths)])
 
     def _scores(self, X: Any) -> Any:
-        rows, starts, _ = self._rows(X)
+        rows, starts = self._rows(X)
         check_size(rows, np.float64)
         scores = np.asarray(rows @ self.coef_.T, dtype=np.float64)
         if scores.size:  # large ones would swallow those of transitions
@@ -515,5 +568,8 @@ class LinearChainCRF(Estimator):
         tuple[int, int]
             Features left out, and features given, over all words.
         """
-        rows, _, n_given = self._rows(X)
-        return (0, int(np.size(rows))) if n_given is None else (n_given - rows.nnz, n_given)
+        rows, _ = self._rows(X)
+        if self.feature_names_ is None or not rows.shape[0]:
+            return 0, int(np.size(rows))
+        n_given = sum(map(_n_given, _dictionaries(X)))
+        return n_given - rows.nnz, n_given

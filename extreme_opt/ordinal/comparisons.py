@@ -70,6 +70,10 @@ def plain_ids(triplets: Any) -> np.ndarray:
 
 
 _ANSWER_NAMES = ('answer', 'answers', 'response', 'responses', 'choice', 'chosen', 'y')
+_NO_OBJECTS = (
+    'triplets has four columns, two pairs of objects in each row, but column {} does not hold the '
+    'objects of the others; give the three columns of objects, and answers as y'
+)
 _FEW = 8  # rows from which a column of four is looked at
 
 
@@ -128,7 +132,15 @@ def in_order_of(triplets: Any, known: list | None) -> Any:
         If names are other ones.
     """
     names = object_names(triplets)
-    if not known or names is None or names == known or len(names) != len(known):
+    if not known or names is None or names == known:
+        return triplets
+    if set(known) < set(names):
+        more = next(name for name in names if name not in known)
+        raise ValueError(
+            f'triplets has a column {more!r} besides those that fit saw, {", ".join(known)}; '
+            'leave it out'
+        )
+    if len(names) != len(known):
         return triplets
     if set(names) != set(known):
         strange = next(name for name in names if name not in known)
@@ -192,6 +204,10 @@ def split_answers(triplets: Any, objects_known: bool = False) -> tuple[Any, np.n
 def _refuse_order(names):
     "Refuse names that say another order than the one in which columns are read."
     low = [str(name).lower() for name in names]
+    for three in (('anchor', 'first', 'second'), ('anchor', 'near', 'far')):
+        rest = [name for name, lower in zip(names, low) if lower not in three]
+        if len(names) == 4 and len(rest) == 1:
+            raise ValueError(_NO_OBJECTS.format(repr(rest[0])))
     order = ('anchor', *(('first', 'second') if 'first' in low else ('near', 'far')))
     found = [low.index(name) for name in order if name in low]
     if found != sorted(found) or 'anchor' in low[1:]:
@@ -222,9 +238,8 @@ def _refuse_other_columns(rows, names):
         name = odd if names is None else repr(names[odd])
         held = ', '.join(map(repr, sorted(sets[odd], key=str)[:2]))
         raise ValueError(
-            f'triplets has four columns, two pairs of objects in each row, but column {name} '
-            f'({held}, ...) does not hold the objects of the others; give the three columns of '
-            'objects, and answers as y; if all four hold objects, say which by names= or n_objects='
+            _NO_OBJECTS.format(f'{name} ({held}, ...)')
+            + '; if all four hold objects, say which by names= or n_objects='
         )
 
 

@@ -9,7 +9,7 @@ __all__ = ['procrustes', 'KernelMap', 'spectral_start', 'OrdinalEmbedding', 'Com
 import numbers
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 import numpy as np
 import scipy.linalg
 import scipy.sparse
@@ -125,6 +125,9 @@ def procrustes(points: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, floa
     return aligned, float(max(0.0, 1 - scale**2))
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #8a876872
+_FAR_WIDTHS = 5  # of the kernel, from where its weights are below 4e-6
+
+
 class KernelMap:
     """Kernel ridge regression from features to coordinates: eq. (B).
 
@@ -159,6 +162,11 @@ class KernelMap:
             if width is None
             else float(width)
         )
+        if not self.width > 0:
+            raise ValueError(
+                'features of the objects differ by less than rounding, so they tell none from '
+                'another; subtract their mean, or give others'
+            )
         inverse = np.linalg.inv(np.exp(-apart / (2 * self.width**2)) + ridge * np.eye(len(apart)))
         self.weights = inverse @ targets  # (n_objects, n_components)
         self.loo_residuals = self.weights / np.diag(inverse)[:, None]
@@ -179,7 +187,16 @@ class KernelMap:
         -------
         ndarray of shape (n, n_components)
         """
-        return np.exp(-self._squared_distances(rows) / (2 * self.width**2)) @ self.weights
+        apart = self._squared_distances(rows)
+        least = np.sqrt(apart.min(axis=1)) / self.width
+        if len(far := np.flatnonzero(least > _FAR_WIDTHS)):
+            warn_caller(
+                f'{len(far)} of {len(least)} rows are far from the features of all objects, the '
+                f'first, row {far[0]}, by {least[far[0]]:.3g} widths of the kernel; what is '
+                'predicted there is the center of the map and says nothing',
+                UserWarning,
+            )
+        return np.exp(-apart / (2 * self.width**2)) @ self.weights
 
 # %% ../../nbs/engine/ordinal/60_embedding.ipynb #start002
 _MOST_DENSE = 400  # objects up to which all eigenvectors are computed
@@ -330,6 +347,23 @@ def _in_order(rows: Any, names: list[str] | None, known: np.ndarray | None) -> A
     return rows[:, [names.index(name) for name in known]]
 
 
+def _in_order_of_objects(features: Any, index: list, names: list) -> Any:
+    "Rows of a table of features in the order of the objects, where its index holds these."
+    if index in (names, list(range(len(names)))):
+        return features
+    place = {name: row for row, name in enumerate(index)}
+    lost = [name for name in names if name not in place]
+    if not lost:
+        return features[[place[name] for name in names]]
+    if any(isinstance(name, str) and name in place for name in names):
+        raise ValueError(
+            f'the index of features holds names of objects, but lacks {lost[0]!r}; rows are '
+            'matched by name: give one for each, or reset_index(drop=True) where they are in the '
+            'order of the names'
+        )
+    return features
+
+
 def _even_start(problem: Any, seed: int, random: np.ndarray) -> np.ndarray:
     """The spectral start with rows of one length, or the random one where that has a lower loss.
 
@@ -344,6 +378,33 @@ def _even_start(problem: Any, seed: int, random: np.ndarray) -> np.ndarray:
     begin = (points * (longest / np.maximum(lengths, longest))).ravel()
     begin *= np.sqrt((random**2).mean() / (begin**2).mean())
     return begin if problem.loss(begin) < problem.loss(random) else random
+
+
+def _sort_of(ids: np.ndarray) -> str:
+    "Whether ids are numbers, text or else."
+    kind = ids.dtype.kind
+    if kind == 'O':
+        if any(isinstance(value, str) for value in ids.flat):
+            return 'text'
+        return 'numbers' if all(isinstance(value, numbers.Real) for value in ids.flat) else 'else'
+    return 'numbers' if kind in 'iuf' else 'text' if kind in 'US' else 'else'
+
+
+def _refuse_other_kind(known: np.ndarray, came: np.ndarray) -> None:
+    "Refuse ids where a fit saw names, and names where it saw ids."
+    if came.size and _sort_of(known) != _sort_of(came):
+        from ..similarity.retriever import _unlike
+
+        raise ValueError(_unlike(known, np.array(came.ravel().tolist())))
+
+
+def _refuse_equal(features: Any) -> None:
+    "Refuse features of which all rows are the same."
+    if not abs(features.max(axis=0) - features.min(axis=0)).sum():
+        raise ValueError(
+            'features are the same for all objects, so they tell none from another; give others, '
+            'or leave them out'
+        )
 
 
 def _taken(weights: np.ndarray | None, at: Any) -> np.ndarray | None:
@@ -482,7 +543,7 @@ class OrdinalEmbedding(Estimator):
         Whether to show a progress bar.
     random_state : int, Generator, RandomState or None, default=0
         Seed of starts and batches.
-    n_jobs : int, default=1
+    n_jobs : int or None, default=1
         Number of threads; all solvers here run on one, as None and -1 mean too.
     checkpoint : path-like or None, default=None
         File for the state of the run; an existing file is resumed. Starts after the first write
@@ -556,7 +617,7 @@ class OrdinalEmbedding(Estimator):
         warm_start: bool = False,
         verbose: bool = False,
         random_state: Any = 0,
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
         checkpoint: Any = None,
         client: Any = None,
     ):
@@ -625,20 +686,40 @@ class OrdinalEmbedding(Estimator):
         check_finite(self, 'map_features_', most=1e150)
 
     _columns: list | None = None  # names of those that fit saw
+    _by_name = False  # whether the comparisons of fit held names, not ids of objects with names
 
     def _questions(
-        self, triplets: Any, y: Any, names: Any, objects_known: bool = True
+        self,
+        triplets: Any,
+        y: Any,
+        names: Any,
+        objects_known: bool = True,
+        fitted: bool = True,
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        "Rows as they were given, and signs of the answers or None."
+        "Rows as they were given, of the kind that a fit saw, and signs of the answers or None."
         triplets = in_order_of(getattr(triplets, 'train_triplets', triplets), self._columns)
         rows, column = split_answers(triplets, objects_known)
         rows = plain_ids(rows) if names is None else as_array(rows, 'triplets')
         if rows.ndim != 2 or rows.shape[1] not in (3, 4):
             check_comparisons(rows)  # says what is wrong
+        if fitted and (names is None or self._by_name):
+            _refuse_other_kind(np.arange(len(self.embedding_)) if names is None else names, rows)
         answers = column if y is None else y
         if answers is None:
             return rows, None
-        return rows, check_answers(answers, len(rows), rows, self.ties)
+        signs = check_answers(answers, len(rows), rows, self.ties)
+        if y is not None and column is not None:
+            try:
+                said = check_answers(column, len(rows), rows, self.ties)
+            except ValueError:
+                return rows, signs  # a code, which y reads
+            if len(at := np.flatnonzero(said != signs)):
+                given = as_array(y, 'y').tolist()[at[0]]
+                raise ValueError(
+                    f'the column of answers holds {column.tolist()[at[0]]!r} in row {at[0]}, but '
+                    f'y[{at[0]}] is {given!r}; leave one of the two out'
+                )
+        return rows, signs
 
     def _ids(self, rows: np.ndarray, names: Any) -> np.ndarray:
         "Ids for rows of ids or names."
@@ -691,10 +772,17 @@ class OrdinalEmbedding(Estimator):
         return rows, weights, source
 
     def _validate_fit(
-        self, triplets: Any, y: Any, names: Any, features: Any, sample_weight: Any
+        self,
+        triplets: Any,
+        y: Any,
+        names: Any,
+        features: Any,
+        sample_weight: Any,
+        fitted: bool = False,
     ) -> Any:
-        """Validate the arguments of fit; return rows, weights, features, names, n_objects, and
-        the number of the answer that each row comes from."""
+        """Validate the arguments of fit, or the same comparisons again; return rows, weights, the
+        number of the answer that each row comes from, features, names, n_objects, and whether
+        the comparisons hold names."""
         self._check_settings()
         if triplets is None:
             raise ValueError(
@@ -714,7 +802,8 @@ class OrdinalEmbedding(Estimator):
         if hasattr(triplets, 'train_triplets'):
             names = triplets.names if names is None else names
             features = triplets.features if features is None else features
-        given, signs = self._questions(triplets, y, names, not (names is None and size is None))
+        known_size = not (names is None and size is None)
+        given, signs = self._questions(triplets, y, names, known_size, fitted)
         if names is None:
             names = np.unique(given) if given.dtype.kind in 'US' else None
         else:
@@ -733,6 +822,7 @@ class OrdinalEmbedding(Estimator):
                 raise ValueError(
                     f'names holds {twice!r} twice; each object needs a name of its own'
                 )
+        index = getattr(features, 'index', None)
         features = None if features is None else check_features(features)
         sizes = [
             None if names is None else len(names),
@@ -746,7 +836,11 @@ class OrdinalEmbedding(Estimator):
             )
         rows = check_comparisons(self._ids(given, names), min(known, default=None))
         n_objects = min(known) if known else int(rows.max()) + 1
-        return *self._answered(rows, signs, sample_weight), features, names, n_objects
+        if index is not None and not callable(index):  # a list has a method of that name
+            listed = list(range(n_objects)) if names is None else names.tolist()
+            features = _in_order_of_objects(features, list(index), listed)
+        by_name = names is not None and _sort_of(given) == _sort_of(names)
+        return *self._answered(rows, signs, sample_weight), features, names, n_objects, by_name
 
     def _make_loss(self) -> PairLoss:
         if isinstance(self.loss, PairLoss):
@@ -989,6 +1083,11 @@ class OrdinalEmbedding(Estimator):
         ------
         ValueError
             If `fit` was not given features, or the columns differ.
+
+        Warns
+        -----
+        UserWarning
+            If a row is many widths of the kernel away from the features of all objects.
         """
         self._check_fitted()
         if self.map_features_ is None:
@@ -1141,6 +1240,11 @@ class OrdinalEmbedding(Estimator):
                     f'the maps have {len(self.embedding_)} and {len(other.embedding_)} objects, '
                     'and not both have names_ by which to match them; fit both with names'
                 )
+            listed = [np.arange(len(self.embedding_)), self.names_, other.names_]
+            known = next((names for names in listed[1:] if names is not None), listed[0])
+            numbered = all(str(name).isdecimal() for name in known.tolist())
+            if numbered and known.astype(str).tolist() != listed[0].astype(str).tolist():
+                _refuse_other_kind(known, listed[0])  # '10' is before '2', in another row than 10
             return procrustes(self.embedding_, other.embedding_)
         place = {name: row for row, name in enumerate(other.names_.tolist())}
         rows = np.array([place.get(name, -1) for name in self.names_.tolist()])
@@ -1167,7 +1271,7 @@ class OrdinalEmbedding(Estimator):
         features: Any = None,
         names: Any = None,
         sample_weight: Any = None,
-    ) -> Any:
+    ) -> Self:
         """Fit the embedding.
 
         Parameters
@@ -1183,7 +1287,8 @@ class OrdinalEmbedding(Estimator):
             of the chosen objects are refused. None means that the first pair is nearer in every
             row.
         features : array-like of shape (n_objects, n_features) or None, default=None
-            Features of the objects in the order of ids or names, for `transform`.
+            Features of the objects, for `transform`: by the index of a table that holds all ids or
+            names, otherwise in the order of ids or names.
         names : array-like of shape (n_objects,) or None, default=None
             Names of all objects; None means the sorted names in the triplets.
         sample_weight : array-like of shape (n,) or None, default=None
@@ -1205,13 +1310,15 @@ class OrdinalEmbedding(Estimator):
         columns = _text_names(getattr(triplets, 'features', None) if features is None else features)
         if not (self.warm_start and hasattr(self, 'run_') and self._columns):
             self._columns = object_names(getattr(triplets, 'train_triplets', triplets))
-        rows, weights, _, features, names, n_objects = self._validate_fit(
+        rows, weights, _, features, names, n_objects, by_name = self._validate_fit(
             triplets, y, names, features, sample_weight
         )
+        if features is not None:
+            _refuse_equal(features)
         self._learn(rows, weights, n_objects, names)
-        self.map_features_ = features
+        self.map_features_ = None if features is None else features.copy()
         self.map_feature_names_ = None if columns is None else np.array(columns)
-        self.names_ = names
+        self.names_, self._by_name = None if names is None else names.copy(), by_name
         return self
 
     def _learn(
@@ -1236,7 +1343,7 @@ class OrdinalEmbedding(Estimator):
         self.run_, self.n_iter_ = run, run.state.n_iter
         self.solver_ = self._chosen(problem.n_terms)
         found = _principal_axes(self._points(problem, run.state.params))
-        self.embedding_ = np.full((n_objects, found.shape[1]), np.nan, found.dtype)
+        self.embedding_: np.ndarray = np.full((n_objects, found.shape[1]), np.nan, found.dtype)
         self.embedding_[ids] = found
         self.n_features_in_ = rows.shape[1]
         self.error_ = self._missed(rows, weights)
@@ -1410,7 +1517,7 @@ class OrdinalEmbedding(Estimator):
         "Rows about fitted objects, their weights, and the number of the answer of each."
         self._check_fitted()
         rows, weights, source, *_ = self._validate_fit(
-            triplets, y, self.names_, None, sample_weight
+            triplets, y, self.names_, None, sample_weight, fitted=True
         )
         strange = np.setdiff1d(rows, np.flatnonzero(np.isfinite(self.embedding_).all(1)))
         if len(strange):
@@ -1750,7 +1857,7 @@ def choose_components(
         standard errors, and `extreme_opt.show.error_curve` draws them. Answers about an object
         that the other folds lack count as errors in every dimension.
     """
-    rows, weights, source, _, _, n_objects = model._validate_fit(
+    rows, weights, source, _, _, n_objects, _ = model._validate_fit(
         triplets, y, names, None, sample_weight
     )
     together = source if groups is None else check_groups(groups, source)[1]

@@ -9,7 +9,7 @@ __all__ = ['SimilarityModel']
 import warnings
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, Self, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse

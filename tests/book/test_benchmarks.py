@@ -1,7 +1,6 @@
 "The pages of measurements follow the results: every loss has a reason, nothing is written by hand."
 
 import ast
-import csv
 import re
 import sys
 from pathlib import Path
@@ -186,21 +185,6 @@ def test_pages_show_every_race_with_its_command(tmp_path):
     runs = (tmp_path / 'benchmarks/runs.qmd').read_text()
     for path in (ROOT / 'docs/results').glob('*.csv'):
         assert f'| [{path.stem}]{{#{path.stem}}} | `make bench name={path.stem}' in runs
-
-
-def test_results_that_the_harness_wrote_say_how_they_came_about():
-    stories = list((ROOT / 'docs/results').glob('*.json'))
-    assert stories
-    for path in stories:
-        told = benchmarks.story(path.stem)
-        assert (
-            told['command'].startswith(f'make bench name={path.stem}')
-            and told['machine']
-            and told['versions']
-            and told['how']
-        )
-        with path.with_suffix('.csv').open() as file:
-            assert list(csv.DictReader(file))
 
 
 def test_each_chapter_lists_how_others_do_its_job():

@@ -5,7 +5,8 @@
 Where code has changed, the package is written and its types are checked; then notebooks are
 cleaned, pages that the change concerns run, the site is built and tests run. A folder of tests
 belongs to each room. A change in a package runs its tests and those of the whole package; a change
-in `core` also those of the packages that import the module. `make test` runs everything.
+in `core` also those of the packages that import the module; a change of what a lesson defines only
+the tests that import it. `make test` runs everything.
 """
 
 from __future__ import annotations
@@ -57,6 +58,25 @@ def users_of(module: str) -> set[str]:
     return {path.relative_to(PACKAGE).parts[0] for path in found} | {'core'}
 
 
+def users_of_plain(package: str, module: str) -> list[str]:
+    "Test files that import definitions of a lesson; all tests of the package where that does."
+    home = PACKAGE / package
+    texts = {path: path.read_text(encoding='utf-8') for path in home.rglob('*.py')}
+    known: set[str] = set()
+    more = {module}
+    while more:
+        known |= more
+        near = re.compile(rf'^from \.({"|".join(known)}) import', re.M)
+        found = {p.stem for p, text in texts.items() if p.parent != home and near.search(text)}
+        more = found - known
+    asks = re.compile(rf'plain\.({"|".join(known)}) import')
+    if any(map(asks.search, texts.values())):
+        return [f'{LIBRARY}/{package}']
+    tests = sorted((ROOT / LIBRARY).rglob('test_*.py'))
+    found = [path for path in tests if asks.search(path.read_text(encoding='utf-8'))]
+    return [path.relative_to(ROOT).as_posix() for path in found]
+
+
 def tests_of(path: str) -> list[str]:
     "Files and folders of tests that a changed file asks for."
     parts = Path(path).parts
@@ -64,6 +84,8 @@ def tests_of(path: str) -> list[str]:
         return [path] if Path(path).name.startswith('test_') and path.endswith('.py') else []
     if parts[0] == 'extreme_opt':
         package = parts[1] if len(parts) > 2 else 'package'
+        if parts[2:3] == ('plain',):
+            return [*users_of_plain(package, Path(path).stem), *EVERY_PACKAGE]
         asked = users_of(Path(path).stem) if package == 'core' else {package}
         own = [f'{LIBRARY}/{one}' for one in asked if (ROOT / LIBRARY / one).is_dir()]
         return [*own, *EVERY_PACKAGE]

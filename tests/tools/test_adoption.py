@@ -173,18 +173,6 @@ def test_workflows_test_every_python_that_is_promised():
     assert {name.partition('-')[0] for name in matrix['os']} == {'ubuntu', 'macos', 'windows'}
 
 
-def test_forms_and_dev_container_are_readable():
-    for path in (ROOT / '.github/ISSUE_TEMPLATE').glob('*.yml'):
-        form = yaml.safe_load(path.read_text(encoding='utf-8'))
-        if path.stem != 'config':
-            ids = [field['id'] for field in form['body']]
-            assert form['name'] and form['description'] and len(ids) == len(set(ids))
-    container = json.loads((ROOT / '.devcontainer/devcontainer.json').read_text(encoding='utf-8'))
-    for name in container['customizations']['codespaces']['openFiles']:
-        assert (ROOT / name).is_file()
-    assert 'postBuild' in {path.name for path in (ROOT / 'binder').iterdir()}
-
-
 # Tasks without make -----------------
 
 
@@ -350,42 +338,6 @@ def test_line_endings_are_the_same_everywhere():
 
 
 # Wheel and self-test ----------------
-
-
-def test_no_wheel_holds_the_index_of_nbdev(tmp_path):
-    "Even where the file lies in the checkout; the wheel is pure and small."
-    import shutil
-
-    copy = tmp_path / 'copy'
-    copy.mkdir()
-    for name in ('setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
-        shutil.copy(ROOT / name, copy)
-    shutil.copytree(
-        ROOT / 'extreme_opt', copy / 'extreme_opt', ignore=shutil.ignore_patterns('__pycache__')
-    )
-    (copy / 'extreme_opt/_modidx.py').write_text('d = {}\n', encoding='utf-8')
-    done = subprocess.run(
-        [
-            sys.executable,
-            '-m',
-            'build',
-            '--wheel',
-            '--no-isolation',
-            '--outdir',
-            str(tmp_path),
-            str(copy),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    (wheel,) = tmp_path.glob('*.whl')
-    tasks.check_wheel(wheel)
-    names = zipfile.ZipFile(wheel).namelist()
-    assert 'extreme_opt/__main__.py' in names and not [
-        name for name in names if '_modidx' in name or '_export' in name
-    ]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,16 @@ SOFTMAX = ['tests/library/package/test_floors.py', 'tests/library/package/test_p
     [
         (['extreme_opt/softmax/_kernels.py'], [*SOFTMAX, 'tests/library/softmax']),
         (['extreme_opt/core/svrg.py'], ['tests/library/core', 'tests/library/ordinal', *SOFTMAX]),
+        (
+            ['extreme_opt/softmax/plain/umax.py'],
+            [
+                'tests/library/core/test_threads.py',
+                *SOFTMAX,
+                'tests/library/softmax/test_softmax.py',
+            ],
+        ),
+        (['extreme_opt/softmax/plain/scoring.py'], SOFTMAX),
+        (['extreme_opt/ordinal/plain/which_question.py'], ['tests/library/ordinal', *SOFTMAX]),
         (['nbs/learn/softmax/10_double_sum.ipynb'], []),
         (['CHANGELOG.md'], []),
         (['assignments/grade.py'], ['assignments/tests']),

@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+import tasks  # noqa: E402
+
 NEEDED = (
     'numpy',
     'scipy',
@@ -56,6 +59,7 @@ def wheel(tmp_path_factory):
     shutil.copytree(
         ROOT / 'extreme_opt', copy / 'extreme_opt', ignore=shutil.ignore_patterns('__pycache__')
     )
+    (copy / 'extreme_opt/_modidx.py').write_text('d = {}\n', encoding='utf-8')
     isolation = ['--no-isolation'] if importlib.util.find_spec('setuptools') else []
     run(sys.executable, '-m', 'build', '--wheel', *isolation, '--outdir', out, copy)
     (path,) = out.glob('*.whl')
@@ -130,7 +134,8 @@ def python(wheel, tmp_path_factory):
 
 
 def test_wheel_holds_the_package_and_nothing_else(wheel):
-    "Every module, the type marker and the license are in it; tests, notebooks and caches are not."
+    """Every module, the type marker and the license are in it; tests, notebooks, caches and the
+    index of nbdev are not, even where the checkout has one."""
     names = zipfile.ZipFile(wheel).namelist()
     have = {name for name in names if '.dist-info/' not in name}
     want = {
@@ -140,6 +145,7 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     }
     want |= {'extreme_opt/py.typed', 'extreme_opt/data/registry.toml'}
     assert have == want
+    tasks.check_wheel(wheel)
     assert any(name.endswith('licenses/LICENSE') for name in names)
 
 

@@ -25,7 +25,13 @@ def answer_probability(maps, questions):
     -------
     ndarray of shape (n_maps, n)
     """
-    i, j, *rest = np.asarray(questions).T
+    questions = np.asarray(questions)
+    if questions.size and questions.dtype.kind not in 'iu':
+        raise ValueError(
+            f'questions hold {questions.flat[:1].tolist()[0]!r}, but row numbers of the maps are needed; of '
+            'names make them by np.searchsorted(model.names_, names), or use question_information'
+        )
+    i, j, *rest = questions.T
     l, k = rest if len(rest) == 2 else (i, *rest)
     maps = np.asarray(maps, dtype=float)
     near = ((maps[:, i] - maps[:, j]) ** 2).sum(axis=2)

@@ -198,12 +198,15 @@ BAD_FITS = {
     'no tags': ([WORDS], None, 'y must be a list of lists'),
     'too few sentences': ([WORDS, WORDS], [['A', 'B']], 'y has 1 sentences, but X has 2'),
     'too few tags': ([WORDS, WORDS], [['A', 'B'], ['A']], r'y\[1\] has 1 tags, but X\[1\] has 2'),
-    'tags as text': ([WORDS], ['AB'], r'y\[0\] has 2 tags'),
+    'tags as text': ([WORDS], ['AB'], r'y\[0\] is a str; give a list of tags'),
+    'tags as a set': ([WORDS], [{'A', 'B'}], r'y\[0\] is a set; give a list of tags'),
+    'a tag alone': ([WORDS], [1], r'y\[0\] is a int; give a list of tags'),
+    'no order of tags': ([WORDS], {0: ['A', 'B']}, 'y must be a list of lists'),
     'a missing tag': ([[], WORDS], [[], ['A', None]], r'y\[1\]\[1\] is missing \(None\)'),
     'nan': ([WORDS], [[0.0, np.nan]], r'y\[0\]\[1\] is missing \(nan\)'),
     'several tags': ([WORDS], [[('A', 1), ('B', 2)]], r"y holds \('A', 1\), but a word has one"),
     'a date': ([[{'a': pandas.Timestamp(0)}, {}]], [['A', 'B']], r'has a=Timestamp'),
-    'names of two kinds': ([[{'a': 1}, {0: 1}]], [['A', 'B']], r'word 1 .* has a feature 0;'),
+    'names of two kinds': ([[{'a': 1}, {0: 1}]], [['A', 'B']], r'word 1 .* has a feature 0, but names'),
     'two dimensions': (np.eye(2), [['A', 'B']] * 2, r'a sentence has shape \(2,\)'),
     'a table of arrow': (pa.table({'a': [1, 2]}), [['A', 'B']], 'X is a data frame'),
     'fraction': ([WORDS], [[0.0, 1.9]], r'y\[1\] is 1.9'),
@@ -215,6 +218,18 @@ BAD_FITS = {
     'a data frame': (pandas.DataFrame({'a': [1, 2]}), [['A', 'B']], 'X is a data frame'),
     'data frames': ([pandas.DataFrame({'a': [1, 2]})], [['A', 'B']], r'X\[0\]\.to_dict'),
     'widths': ([np.eye(2), np.eye(3)], [['A', 'B'], ['A'] * 3], r'X\[1\] have \(3,\) features'),
+    'no name': ([[['a'], ['b', None]]], [['A', 'B']], r'word 1 of X\[0\] has a feature None'),
+    'no text': ([[{'a': ['x', None]}, {}]], [['A', 'B']], r"word 0 of X\[0\] has a=\['x', None\]"),
+    'a number as text': (
+        [[{'a': 'x'}], [{'n': 5.0}, {'n': '-5'}]],
+        [['A'], ['A', 'B']],
+        r"word 1 of X\[1\] has n='-5', a text, but other values of n are numbers",
+    ),
+    'a truth value as text': (
+        [[{'n': 'False'}, {'n': True}]],
+        [['A', 'B']],
+        r"word 0 of X\[0\] has n='False', a text, but other values",
+    ),
     'inf in rows': ([np.array([[1.0], [np.inf]])], [['A', 'B']], r'X\[0\], .* inf at row 1'),
 }
 
@@ -241,6 +256,40 @@ def test_what_is_wrong_is_one_line(case, made):
     with pytest.raises(ValueError):
         model.fit(X, y)
     assert vars(model) == before  # as it was
+
+
+@pytest.mark.parametrize(
+    'word, words',
+    [
+        ({'len': '-5'}, "has len='-5', a text, but other values of len are numbers"),
+        ({'len': ['x', ' 5 ']}, r"has len=\['x', ' 5 '\], a text, but"),
+        ({'year': 1999}, 'has year=1999, a number, but fit saw text'),
+        ({'word': None, 'len': 1.0}, 'has word=None, but a text, a finite number or'),
+        ({'new': np.nan}, 'has new=nan, but'),
+        ({'new': pandas.NA}, 'has new=<NA>, but'),
+        ({'word': ['a', None]}, r"has word=\['a', None\], but"),
+        ({None: 1.0}, 'has a feature None; leave out what is missing'),
+        (['word=a', None], 'has a feature None; leave out what is missing'),
+        (['word=a', np.nan], 'has a feature nan; leave out what is missing'),
+    ],
+)
+def test_features_of_another_kind_and_missing_ones_are_refused_in_both(word, words):
+    X = [[{'len': 5.0, 'word': 'a', 'year': '1998'}], [{'len': -5.0, 'word': 'b', 'year': '2'}]]
+    model = LinearChainCRF().fit(X * 3, [['up'], ['down']] * 3)
+    for use in (model.predict, model.predict_marginals, model.unseen_features):
+        with pytest.raises(ValueError, match=r'word 0 of X\[1\] ' + words):
+            use([[], [word]])
+    if not isinstance(word, dict) or not {'len', 'year'} & {*word} or None in word.values():
+        with pytest.raises(ValueError, match=r'word 0 of X\[6\] ' + words):
+            LinearChainCRF().fit(X * 3 + [[word]], [['up'], ['down']] * 3 + [['up']])
+
+
+def test_text_that_reads_as_a_number_stays_text_where_the_feature_is_text():
+    X = [[{'year': '1998', 'n': 1.0}], [{'year': 'old', 'n': 'many'}]]
+    model = LinearChainCRF().fit(X * 3, [['up'], ['down']] * 3)
+    assert model.predict([[{'year': '1998'}], [{'year': '7', 'n': 'few'}]])[0] == ['up']
+    names = [[['n', 'n=5']], [['m']]]  # names in lists, not numbers
+    LinearChainCRF().fit(names, [['up'], ['down']]).predict(names)
 
 
 def test_values_of_numpy_and_lists_of_arrow_mean_what_those_of_python_do():

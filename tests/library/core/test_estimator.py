@@ -699,7 +699,7 @@ def test_a_warm_start_keeps_the_names_of_columns(name):
     model = made(warm_start=True).fit(X, y)
     proba = model.predict_proba(X)
     for other in (X[list('cba')], X.rename(columns=str.upper)):
-        with pytest.raises(ValueError, match='column 0 of X is .* where the last fit had .a.; give'):
+        with pytest.raises(ValueError, match='column 0 of X is .* where the last fit had .a.;'):
             model.fit(other, y)
     np.testing.assert_array_equal(model.predict_proba(X), proba)
     model.fit(X.to_numpy(), y)  # columns without names go by their place

@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
 from extreme_opt.core import (
@@ -452,6 +453,8 @@ def test_the_next_question_is_where_maps_disagree():
     for pool in (None, 100, 3):
         assert select_queries(maps, questions, 1, pool).tolist() == [1]
     assert len(select_queries(maps, questions, 10)) == 3
+    with expect_fail(ValueError, contains="questions hold 'a', but row numbers of the maps"):
+        select_queries(maps, np.array([['a', 'b', 'c']]))
 
 
 class Unnumbered(PairLoss):
@@ -1032,6 +1035,18 @@ def test_four_columns_of_which_one_holds_no_objects_are_asked_about():
         for given in [*frames(columns), np.array(list(columns.values())).T]:
             with expect_fail(ValueError, contains=words):
                 OrdinalEmbedding(2).fit(given, y)
+    model = OrdinalEmbedding(2, n_init=1).fit(ids, yes)
+    few = person % 8  # ids of objects as well
+    for three in (('anchor', 'first', 'second'), ('anchor', 'near', 'far')):
+        for given in frames({**dict(zip(three, q.T)), 'person': few}):
+            for use in (OrdinalEmbedding(2, n_objects=12).fit, OrdinalEmbedding(2).fit):
+                with expect_fail(ValueError, contains=f"column 'person' {words}"):
+                    use(given)
+            with expect_fail(ValueError, contains=f"column 'person' {words}"):
+                model.predict(given)
+    for given in frames({**ids, 'person': few}):
+        with expect_fail(ValueError, contains="a column 'person' besides those that fit saw"):
+            model.predict(given)
     rows = fours()
     wanted = OrdinalEmbedding(2, n_init=1).fit(rows)
     for given in frames(dict(zip(('i', 'j', 'l', 'k'), rows.T))):
@@ -1152,6 +1167,109 @@ def test_features_are_matched_by_the_names_of_their_columns():
     ):
         with expect_fail(ValueError, contains=words):
             model.transform(wrong)
+
+
+def test_a_fitted_map_keeps_copies_of_features_and_names():
+    names, q, yes, places = study()
+    features, names, new = 100 * places, names.astype(object), 100 * places[:2] + 1
+    model = OrdinalEmbedding(2, n_init=1).fit(names[q], yes, features=features, names=names)
+    wanted = model.transform(new)
+    features -= 50
+    names[0] = 'other'
+    np.testing.assert_array_equal(model.transform(new), wanted)
+    assert model.names_[0] == 'o00'
+
+
+def test_features_are_matched_by_an_index_that_holds_the_names():
+    pandas = pytest.importorskip('pandas', reason='needs pandas')
+    names, q, yes, places = study()
+    table = pandas.DataFrame(places, names, ['x', 'y'])
+    fit = OrdinalEmbedding(2, n_init=1).fit
+    wanted = fit(names[q], yes, features=places).map_features_
+    mixed = table.sample(frac=1, random_state=1)
+    for given in (table, mixed, table.reset_index(drop=True), table.set_axis(names[::-1] + 'z')):
+        np.testing.assert_array_equal(fit(names[q], yes, features=given).map_features_, wanted)
+    by_id = table.set_axis(range(12)).sample(frac=1, random_state=1)
+    np.testing.assert_array_equal(fit(q, yes, features=by_id).map_features_, wanted)
+    turned = fit(names[q], yes, features=mixed, names=names[::-1])
+    np.testing.assert_array_equal(turned.map_features_, wanted[::-1])
+    fit(names[q], yes, features=places.tolist())  # a list has a method `index`
+    for wrong in (mixed.rename({'o03': 'z'}), mixed.rename({'o03': 'o04'})):
+        with expect_fail(ValueError, contains="lacks 'o03'; rows are matched by name"):
+            fit(names[q], yes, features=wrong)
+
+
+def test_features_that_say_nothing_are_told():
+    _, q, yes, places = study()
+    for features in (np.ones((12, 1)), scipy.sparse.csr_array(np.ones((12, 2)))):
+        with expect_fail(ValueError, contains='features are the same for all objects'):
+            OrdinalEmbedding(2).fit(q, yes, features=features)
+    for features in (places, scipy.sparse.csr_array(places)):
+        model = OrdinalEmbedding(2, n_init=1).fit(q, yes, features=features)
+        with pytest.warns(UserWarning, match='1 of 2 rows are far from .* the first, row 1, by 8'):
+            model.transform([[0.0, 0.0], [1e6, 1e6]])
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            model.transform(places + 1)
+    near = OrdinalEmbedding(2, n_init=1).fit(q, yes, features=1e9 + 1e-6 * places)
+    with expect_fail(ValueError, contains='differ by less than rounding'):
+        near.transform(1e9 + places[:1])
+
+
+def test_a_column_of_answers_and_other_answers_are_refused():
+    names, q, yes, _ = study(60)
+    table = dict(zip(('anchor', 'first', 'second'), names[q].T))
+    model = OrdinalEmbedding(2, n_init=1).fit(table, yes)
+    for answer in (yes, np.where(yes, 1, -1)):
+        for given in frames({**table, 'answer': answer}):
+            for other in (~yes, np.where(np.arange(60) == 7, ~yes, yes)):
+                at = 7 if other[0] == yes[0] else 0
+                for use in (OrdinalEmbedding(2).fit, model.score, model.bootstrap):
+                    with expect_fail(ValueError, contains=f'in row {at}, but y[{at}] is '):
+                        use(given, other)
+            assert model.score(given, yes) == model.score(table, yes)
+    text = {**table, 'answer': np.where(yes, 'first', 'second')}  # which y reads
+    assert model.score(text, yes) == model.score(table, yes)
+
+
+def test_names_that_are_digits_are_not_asked_for_by_whole_numbers():
+    "Nor ids by text, in any call that takes objects; ids of objects with names besides are ids."
+    _, q, yes, _ = study()
+    text = q.astype(str)
+    named, plain = OrdinalEmbedding(2, n_init=1).fit(text, yes), OrdinalEmbedding(2).fit(q, yes)
+    by_name = "ids were fitted as text (such as '0'), and these are whole numbers (such as "
+    by_id = 'ids were fitted as whole numbers (such as 0), and these are text (such as '
+    for model, rows, words in ((named, q, by_name), (plain, text, by_id)):
+        objects = rows.astype(object)
+        for given in (rows, objects, *frames(dict(zip(('anchor', 'first', 'second'), rows.T)))):
+            for use in (
+                lambda: model.predict(given),
+                lambda: model.decision_function(given),
+                lambda: model.score(given, yes),
+                lambda: model.place(given, yes),
+                lambda: model.bootstrap(given, yes, n_draws=1),
+                lambda: model.answer_residuals(given, yes),
+                lambda: model.people_residuals(given, yes, groups=np.arange(len(q)) % 9),
+                lambda: model.object_residuals(given, yes),
+                lambda: model.question_information(given, rows, yes, n_draws=1),
+            ):
+                with expect_fail(ValueError, contains=words):
+                    use()
+    with expect_fail(ValueError, contains=words.split(' (')[0]):
+        plain.question_information(text[:1], q, yes, n_draws=1)
+    with expect_fail(ValueError, contains='of type float (such as '):
+        named.predict(q + 0.5)
+    with expect_fail(ValueError, contains=by_name):  # '10' is in row 2
+        named.procrustes(plain)
+    again = pickle.loads(pickle.dumps(named))
+    with expect_fail(ValueError, contains=by_name):
+        again.predict(q)
+    names = np.arange(12).astype(str)
+    both = OrdinalEmbedding(2, n_init=1).fit(q, yes, names=names)
+    np.testing.assert_array_equal(both.predict(q), both.predict(text))
+    assert both.score(q, yes) > 0.8
+    named.fit(q, yes, names=named.names_)  # ids from now on
+    assert named.score(q, yes) > 0.8
 
 
 def test_cross_validation_lives_with_an_object_that_a_fold_lacks():

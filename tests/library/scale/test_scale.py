@@ -117,14 +117,14 @@ def agree(problem, whole):
         same(whole.curvature_at(params).times(vector), problem.curvature_at(params).times(vector))
 
 
-@pytest.mark.parametrize('n_shards', range(1, 8))
+@pytest.mark.parametrize('n_shards', [1, 2, 7])
 @pytest.mark.parametrize('name', PROBLEMS)
 def test_parts_add_up_to_the_whole(name, n_shards):
     "Value, gradient and curvature products over one to seven parts are the local ones."
     agree(PROBLEMS[name], Sharded(PROBLEMS[name], None, n_shards))
 
 
-@pytest.mark.parametrize('n_shards', [1, 2, 3, 7])
+@pytest.mark.parametrize('n_shards', [1, 3])
 @pytest.mark.parametrize('name', ['softmax_weighted', 'bound', 'ordinal', 'similarity'])
 def test_workers_add_up_to_the_whole(client, name, n_shards):
     "The same with worker processes; a part stays where it is."
@@ -800,7 +800,7 @@ def alone():
 
 @pytest.mark.filterwarnings('ignore:.*did not converge')
 @pytest.mark.parametrize(
-    'n_workers', [1, 2, 7, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4, 5, 6))]
+    'n_workers', [2, 7, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 3, 4, 5, 6))]
 )
 def test_every_solver_on_workers_gives_what_it_gives_alone(n_workers, alone):
     "Four estimators, every solver that runs on workers, one to seven parts, both types."
@@ -1214,8 +1214,9 @@ def test_a_partition_travels_with_its_own_part_of_the_graph(tmp_path):
     assert all(after < 1.5 * before for before, after in zip(*sizes)), sizes
 
 
-@pytest.mark.parametrize('place', ['client', 'local'])
-@pytest.mark.parametrize('kind', ESTIMATORS)
+@pytest.mark.parametrize(
+    'kind, place', [*((kind, 'client') for kind in ESTIMATORS), ('bound', 'local')]
+)
 def test_a_fit_on_workers_that_diverges_learns_nothing(client, kind, place, monkeypatch):
     "Also where an earlier fit is there, and with dask collections."
     from extreme_opt.core import FitDiverged, Run, State, Status

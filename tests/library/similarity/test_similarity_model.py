@@ -1943,7 +1943,10 @@ def test_a_search_of_the_width_needs_the_memory_of_the_widest(monkeypatch):
 def test_values_come_from_the_column_that_is_named_so_or_are_asked_for():
     pd = pytest.importorskip('pandas')
     table = pd.DataFrame({'user': [0, 0, 1, 1], 'film': [0, 1, 1, 2], 'year': 2000})
-    fit = lambda given: SimilarityModel(2, values='weights', max_iter=2, tol=None).fit(given)
+
+    def fit(given):
+        return SimilarityModel(2, values='weights', max_iter=2, tol=None).fit(given)
+
     scores = fit(table.assign(plays=[3, 1, 1, 4])).score_pairs(table)
     alone = fit(table.drop(columns='year').assign(plays=[3, 1, 1, 4])).score_pairs(table)
     np.testing.assert_array_equal(scores, alone)
@@ -1960,7 +1963,10 @@ def test_features_go_by_their_index_where_it_holds_row_numbers():
     rng = np.random.default_rng(0)
     pairs = np.c_[np.arange(40) % 10, np.arange(40) % 7]
     left, right = pd.DataFrame(rng.normal(size=(10, 3))), pd.DataFrame(rng.normal(size=(7, 3)))
-    fit = lambda given: SimilarityModel(2, max_iter=3, tol=None).fit(pairs, given, right)
+
+    def fit(given):
+        return SimilarityModel(2, max_iter=3, tol=None).fit(pairs, given, right)
+
     mixed = left.sample(frac=1, random_state=1)
     expected = fit(left).score_pairs(pairs)
     np.testing.assert_array_equal(fit(mixed).score_pairs(pairs), expected)
