@@ -206,7 +206,7 @@ BAD_FITS = {
     'nan': ([WORDS], [[0.0, np.nan]], r'y\[0\]\[1\] is missing \(nan\)'),
     'several tags': ([WORDS], [[('A', 1), ('B', 2)]], r"y holds \('A', 1\), but a word has one"),
     'a date': ([[{'a': pandas.Timestamp(0)}, {}]], [['A', 'B']], r'has a=Timestamp'),
-    'names of two kinds': ([[{'a': 1}, {0: 1}]], [['A', 'B']], r'word 1 .* has a feature 0, but names'),
+    'names of two kinds': ([[{'a': 1}, {0: 1}]], [['A', 'B']], r'word 1 .* has a feature 0, but'),
     'two dimensions': (np.eye(2), [['A', 'B']] * 2, r'a sentence has shape \(2,\)'),
     'a table of arrow': (pa.table({'a': [1, 2]}), [['A', 'B']], 'X is a data frame'),
     'fraction': ([WORDS], [[0.0, 1.9]], r'y\[1\] is 1.9'),
