@@ -143,10 +143,8 @@ def tutorials() -> None:
     site('-D', f'executed={ROOT / "build/executed"}')
 
 
-def test(workers: str = '2', args: str = '', pages: str = '') -> None:
-    """run the tests of package, site and browser, and the notebooks that were not refreshed since
-    their code changed (pages=all for all, as .ci/run does; workers=2 processes)"""
-    os.environ['EXTREME_OPT_PAGES'] = pages
+def test(workers: str = '2', args: str = '') -> None:
+    "run everything that .ci/run runs: notebooks, package, site, browser (workers=2 processes)"
     many = ['-n', workers, '--dist', 'loadscope']
     tool('python', '-m', 'pytest', *many, '-m', 'not slow', *shlex.split(args))
 

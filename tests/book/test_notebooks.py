@@ -1,7 +1,6 @@
 "Every notebook runs, once, and its stored outputs belong to its code."
 
 import json
-import os
 
 import notebooks
 import pytest
@@ -13,12 +12,7 @@ NAMES = [str(path.relative_to(notebooks.NBS).with_suffix('')) for path in PAGES]
 @pytest.mark.parametrize('path', PAGES, ids=NAMES)
 def test_runs(path, record_property):
     """The page runs from top to bottom and its assertions hold; the executed copy is what `make
-    tutorials` builds the site from. `make refresh` ran a page whose outputs are those of this code
-    and package: it runs again with `make test pages=all`, as before a landing."""
-    page = notebooks.read(path)
-    as_before = not notebooks.stale(page) and not notebooks.is_older(page)
-    if as_before and os.environ.get('EXTREME_OPT_PAGES') != 'all':
-        pytest.skip('the page was refreshed with this code; `make test pages=all` runs it again')
+    tutorials` builds the site from."""
     result = notebooks.execute(path)
     notebooks.keep(result, path)
     if result.cpu > notebooks.REPORT:
