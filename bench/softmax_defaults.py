@@ -242,7 +242,8 @@ def frequent(X, y, n_classes, n_rows=None, least=4):
     X = scipy.sparse.csr_array(X, dtype=np.float32)[kept]
     norms = np.sqrt(X.multiply(X).sum(1))
     X = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(norms, 1e-9)) @ X)
-    return X.astype(np.float32), np.unique(y[kept], return_inverse=True)[1]
+    parts = X.data.astype(np.float32), X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return scipy.sparse.csr_array(parts, shape=X.shape), np.unique(y[kept], return_inverse=True)[1]
 
 
 def words_of(texts, **settings):
