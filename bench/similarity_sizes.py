@@ -21,13 +21,17 @@ held out; recall@20 is the share of them among the twenty best items that the us
   (`tenth`): one iteration from a random start, with `n_products` products with the curvature and
   `n_values` losses in the search for a step, and apart from it a gradient and a product, which is
   all that `netflix` takes. `vector_mb` is one vector of parameters.
+- "product": one such product on a share of the users of `netflix`, the better of two;
+  `pair_seconds` are those that the observed pairs take, `tower_seconds` those of the towers.
 
 Each part has a process of its own, in which the pairs are read from a file; processor seconds.
+`run` says where a row was kept from an earlier run on the same pairs.
 """
 
 from __future__ import annotations
 
 import io
+import math
 import os
 import sys
 import tempfile
@@ -53,6 +57,7 @@ SIZES = dict(
     ml10m=(69_786, 10_210, 4_505_820),
     ml10m_raw=(71_567, 10_681, 10_000_054),
 )
+SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)  # of the users of `netflix`
 K, REST, RIDGE, STEPS = 64, 0.1, 1.0, 5
 ROOM = Path(os.environ.get('PARTS') or tempfile.mkdtemp())
 
@@ -281,6 +286,48 @@ def newton(name: str) -> dict:
     )
 
 
+def growth(name: str) -> dict:
+    "Products on growing shares of the users."
+    from extreme_opt.similarity import MLP, AllPairs
+    from extreme_opt.similarity import problem as module
+
+    spent: dict = {}
+
+    def timed(kind, function):
+        def call(*args, **kwargs):
+            mark = process_time()
+            found = function(*args, **kwargs)
+            spent[kind] = spent.get(kind, 0.0) + process_time() - mark
+            return found
+
+        return call
+
+    whole, told = pairs_of(name)[0], []
+    towers = dict(left=MLP(256, 256), right=MLP(256, 256), n_components=128)
+    few = AllPairs(whole[:300], **towers, dtype=np.float32)
+    few.ggn_vp(few.init_params(0), few.init_params(1))
+    for kind in ('curvature_pulls', 'jvp', 'vjp'):
+        setattr(module, kind, timed(kind, getattr(module, kind)))
+    for share in SHARES:
+        X = whole[: int(whole.shape[0] * share)]
+        problem = AllPairs(X, **towers, dtype=np.float32)
+        params, vector, best = problem.init_params(0), problem.init_params(1), math.inf
+        problem.point(params)
+        for _ in range(2):
+            spent.clear()
+            mark = process_time()
+            problem.ggn_vp(params, vector)
+            took = process_time() - mark
+            if took < best:
+                best, pairs = took, spent['curvature_pulls']
+                beside = spent['jvp'] + spent['vjp']
+        row = dict(users=X.shape[0], items=X.shape[1], pairs=X.nnz)
+        row |= dict(product_seconds=f'{best:.3g}', pair_seconds=f'{pairs:.3g}')
+        row |= dict(tower_seconds=f'{beside:.3g}', pair_ns=f'{pairs / X.nnz * 1e9:.0f}')
+        told.append(row)
+    return dict(rows=told)
+
+
 def newton_forecast(name: str, pairs: int) -> dict:
     "What those towers are forecast to hold, from sizes alone."
     from extreme_opt.core.memory import forecast_memory
@@ -324,10 +371,14 @@ def main() -> list[dict]:
         tenth=('newton',),
         ml10m=('newton',),
         ml10m_raw=('newton',),
-        netflix=('fit', 'newton') * full,
+        netflix=('fit', 'newton', 'growth') * full,
     ).items():
         for call in calls:
             told = part(name, call)
+            for share, row in zip(SHARES, told.pop('rows', ()), strict=False):
+                out.append(machine.row('product', f'{name} x {share:g}', **row, peak_mb=''))
+            if call == 'growth':
+                continue
             if told.get('step_seconds') and call == 'newton':
                 told |= newton_forecast(name, told['pairs'])
             if told:

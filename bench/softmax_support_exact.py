@@ -162,13 +162,13 @@ class Exact:
             exact_rows(rng.permutation(len(self.y)), *self.given, weights, intercepts, *more)
         return weights, intercepts, process_time() - mark
 
-    def quasi(self, weights, n_iter):
+    def quasi(self, weights, n_iter, ridge=0.0):
         "Iterations of L-BFGS; processor seconds of it."
         first, mark = np.append(weights, np.zeros(self.n_classes)), process_time()
         best = scipy.optimize.minimize(
             self.gradient,
             first,
-            (np.arange(len(self.y)), 0.0),
+            (np.arange(len(self.y)), ridge),
             jac=True,
             method='L-BFGS-B',
             options=dict(maxiter=n_iter),

@@ -562,6 +562,28 @@ def here(room_of_small, monkeypatch):
     return module
 
 
+def test_the_signal_that_ended_the_tests_is_named(here, monkeypatch):
+    "C6: 'the run failed: no message' stood there after the process of the tests was killed."
+
+    class Killed:
+        returncode = -9
+
+        def __init__(self, *args, **more):
+            pass
+
+        def communicate(self, **more):
+            return '', None
+
+        def poll(self):
+            return self.returncode
+
+    monkeypatch.setattr(here.subprocess, 'Popen', Killed)
+    monkeypatch.setattr(here.sandbox, 'command', lambda *given: ([], {}, 0))
+    monkeypatch.setattr(here.sandbox, 'places', lambda *given: {})
+    with pytest.raises(here.intake.Trouble, match='tests was ended by SIGKILL'):
+        here.run([], NAME, 'none', dict(seconds=1))
+
+
 def retyped(path, sep, encoding, score, comment):
     "A sheet as a spreadsheet saves it, with a mark and a comment typed in."
     with open(path, newline='', encoding='utf-8-sig') as file:

@@ -94,6 +94,15 @@ def _keep(kernel: Any) -> None:
             return {}
 
     file._load_index = load_or_compile
+    read = file._load_data
+
+    def read_or_compile(name: str) -> Any:
+        try:
+            return read(name)
+        except Exception as error:  # cut short: numba compiles again where it is an OSError
+            raise OSError(f'{name} cannot be read') from error
+
+    file._load_data = read_or_compile
 
 
 def njit(function: Callable | None = None, *, cache: bool = False, **settings: Any) -> Any:

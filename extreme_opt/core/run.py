@@ -926,7 +926,7 @@ def minimize(
                 current = _advanced(current, state, rng, time.perf_counter() - mark)
                 bar.show(current, rows)
         except KeyboardInterrupt:
-            if _CHOOSING in _STAGE.get():  # who asked for the fit wants no more of its settings tried
+            if _CHOOSING in _STAGE.get():  # no more of its settings are to be tried
                 raise
             place = _place(current.state)
             end = Stop(Status.INTERRUPTED, f'interrupted from the keyboard after {place}')

@@ -147,6 +147,19 @@ def test_kept_kernels_of_a_version_whose_types_are_gone_are_compiled_again(tmp_p
 
 
 @pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
+@pytest.mark.parametrize('kind', ['nbi', 'nbc'])
+def test_reliability_kept_kernels_that_are_cut_short_are_compiled_again(tmp_path, kind):
+    "numba #10434: after an interrupted write each later call was an EOFError."
+    folder, kept = copied(tmp_path), tmp_path / 'kept'
+    program = 'from extreme_opt.core import linalg; print(linalg.omega(1.))'
+    assert printed(folder, program, NUMBA_CACHE_DIR=str(kept))[0] == '1.0\n'
+    for length in (100, 0):
+        for path in kept.rglob(f'*.{kind}'):
+            path.write_bytes(path.read_bytes()[:length])
+        assert printed(folder, program, NUMBA_CACHE_DIR=str(kept)) == ('1.0\n', '')
+
+
+@pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
 def test_the_package_works_where_no_kernel_can_be_kept(tmp_path):
     folder = copied(tmp_path)
     (folder / 'extreme_opt/core/__pycache__').write_text('a file where numba wants a folder')

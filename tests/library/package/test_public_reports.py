@@ -8,9 +8,11 @@ import ast
 import copy
 import csv
 import functools
+import gc
 import io
 import pickle
 import re
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -592,6 +594,31 @@ def zones():
     when = pd.date_range('2024-01-01', periods=len(log()), freq='h', tz='Europe/Paris')
     shuffled = log().sample(frac=1, random_state=0).assign(time=when)
     SimilarityModel(4, validation=0.1).fit(shuffled)
+
+
+def fits_do_not_add_up():
+    "What is still held after thirty fits more, their models thrown away."
+    X, y = np.random.default_rng(0).normal(size=(200, 50)), np.arange(200) % 3
+    pairs = np.column_stack([np.arange(300) % 40, np.arange(300) * 7 % 25])
+    triplets = np.array([[i % 7, (i + 1) % 7, (i + 3) % 7] for i in range(60)])
+    for fit in (
+        lambda: SoftmaxClassifier('implicit', max_epochs=1, learning_rate=1.0).fit(X, y),
+        lambda: BoundClassifier('lbfgs', max_iter=2).fit(X, y),
+        lambda: SimilarityModel(2, max_iter=1).fit(pairs),
+        lambda: OrdinalEmbedding(2, max_iter=1, n_init=1).fit(triplets),
+    ):
+        [fit() for _ in range(3)]
+        gc.collect()
+        tracemalloc.start()
+        fit()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(30):
+            fit()
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+        tracemalloc.stop()
+        assert grown < 30 * 2000, grown  # a model or its data is 80,000 bytes or more
 
 
 # ------------------------------------------------------------------------------- maps

@@ -1235,6 +1235,23 @@ def test_penalties_are_smaller_where_pairs_can_be_predicted():
     assert model.settings_['penalty_scale'] == 1.0
 
 
+def test_the_prediction_of_a_pair_leaves_it_out():
+    "Eq. (I1) beside the prediction of a cell that holds its own prediction."
+    rng = np.random.default_rng(0)
+    alike = rng.integers(4, size=90)[:, None] == rng.integers(4, size=60)
+    seen = alike & (rng.random(alike.shape) < 0.7)
+    pairs, signal = np.argwhere(seen), []
+    for i, j in pairs[::20]:
+        table = seen.astype(float)
+        for _ in range(30):
+            U, values, V = np.linalg.svd(table, full_matrices=False)
+            table[i, j] = (U[i, :10] * values[:10]) @ V[:10, j]
+        signal.append(table[i, j])
+    s = np.median(signal)
+    exact = np.clip(((1 - s) / max(s, 0.5)) ** 2, 0.125, 1)
+    assert exact - 0.15 < penalty_scale(pairs, seen.shape) <= exact
+
+
 @pytest.mark.parametrize('pairs', [np.array([[0, 0]]), np.eye(3)])
 def test_penalties_of_next_to_nothing(pairs):
     pairs = sparse.csr_array(pairs) if pairs.shape == (3, 3) else pattern(pairs, (2, 2))

@@ -80,7 +80,9 @@ def test_chunks_and_kept_activations_change_nothing(activation):
     P = forward(whole, theta, keep=acts)
     inputs = None, eye, sparse.csr_array(eye)
     parts = [Tower(shape, features, 300, 300, 3, chunk=64) for features in inputs]
-    for other, given in ((whole, acts), *((part, None) for part in parts)):
+    by_chunks = []
+    np.testing.assert_allclose(forward(parts[0], theta, keep=by_chunks), P, atol=1e-12)
+    for other, given in ((whole, acts), (whole, by_chunks), *((part, None) for part in parts)):
         for work, along in ((jvp, theta), (vjp, P), (squared_vjp, P)):
             found = work(other, theta, along, acts=given)
             np.testing.assert_allclose(found, work(whole, theta, along), atol=1e-12)
