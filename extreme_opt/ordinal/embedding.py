@@ -1317,7 +1317,7 @@ class OrdinalEmbedding(Estimator):
         if features is not None:
             _refuse_equal(features)
         self._learn(rows, weights, n_objects, names)
-        self.map_features_ = None if features is None else features.copy()
+        self.map_features_: Any = None if features is None else features.copy()
         self.map_feature_names_ = None if columns is None else np.array(columns)
         self.names_: Any = None if names is None else names.copy()
         self._by_name = by_name
