@@ -380,7 +380,7 @@ class LinearChainCRF(Estimator):
             vectorizer = DictVectorizer()
             rows = check_features(vectorizer.fit_transform(_dictionaries(X)))
             _refuse_both(X, vectorizer.feature_names_)
-            self.feature_names_: Any = np.array(vectorizer.feature_names_)
+            self.feature_names_ = np.array(vectorizer.feature_names_)
         check_size(rows, np.float64)
         _check_memory(self, rows)
         self.n_features_in_ = rows.shape[1]

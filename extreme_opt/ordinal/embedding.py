@@ -1240,11 +1240,12 @@ class OrdinalEmbedding(Estimator):
                     f'the maps have {len(self.embedding_)} and {len(other.embedding_)} objects, '
                     'and not both have names_ by which to match them; fit both with names'
                 )
-            listed = [np.arange(len(self.embedding_)), self.names_, other.names_]
-            known = next((names for names in listed[1:] if names is not None), listed[0])
+            ids = np.arange(len(self.embedding_))
+            named = [each for each in (self.names_, other.names_) if each is not None]
+            known = np.asarray(named[0] if named else ids)
             numbered = all(str(name).isdecimal() for name in known.tolist())
-            if numbered and known.astype(str).tolist() != listed[0].astype(str).tolist():
-                _refuse_other_kind(known, listed[0])  # '10' is before '2', in another row than 10
+            if numbered and known.astype(str).tolist() != ids.astype(str).tolist():
+                _refuse_other_kind(known, ids)  # '10' is before '2', in another row than 10
             return procrustes(self.embedding_, other.embedding_)
         place = {name: row for row, name in enumerate(other.names_.tolist())}
         rows = np.array([place.get(name, -1) for name in self.names_.tolist()])
@@ -1316,9 +1317,10 @@ class OrdinalEmbedding(Estimator):
         if features is not None:
             _refuse_equal(features)
         self._learn(rows, weights, n_objects, names)
-        self.map_features_ = None if features is None else features.copy()
+        self.map_features_: Any = None if features is None else features.copy()
         self.map_feature_names_ = None if columns is None else np.array(columns)
-        self.names_, self._by_name = None if names is None else names.copy(), by_name
+        self.names_: Any = None if names is None else names.copy()
+        self._by_name = by_name
         return self
 
     def _learn(

@@ -28,8 +28,9 @@ def answer_probability(maps, questions):
     questions = np.asarray(questions)
     if questions.size and questions.dtype.kind not in 'iu':
         raise ValueError(
-            f'questions hold {questions.flat[:1].tolist()[0]!r}, but row numbers of the maps are needed; of '
-            'names make them by np.searchsorted(model.names_, names), or use question_information'
+            f'questions hold {questions.ravel().tolist()[0]!r}, but row numbers of the maps are '
+            'needed; of names make them by np.searchsorted(model.names_, names), or use '
+            'question_information'
         )
     i, j, *rest = questions.T
     l, k = rest if len(rest) == 2 else (i, *rest)
