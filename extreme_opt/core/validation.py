@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['COUNT', 'RIDGE', 'RATE', 'DECAY', 'BUDGET', 'FLAG', 'LEVEL', 'THREADS', 'ONE_THREAD', 'FLOATS', 'check_features',
            'as_table', 'refuse_masked', 'as_array', 'check_rows', 'check_size', 'is_missing', 'num_rows',
-           'check_labels', 'sorted_labels', 'check_class_ids', 'shown', 'check_weights', 'checked_sample_weight',
-           'Setting', 'number_in', 'one_of', 'Checked', 'check_settings', 'seed_from']
+           'check_labels', 'sorted_labels', 'check_class_ids', 'shown', 'unlike_ids', 'check_weights',
+           'checked_sample_weight', 'Setting', 'number_in', 'one_of', 'Checked', 'check_settings', 'seed_from']
 
 # %% ../../nbs/engine/core/67_validation.ipynb #c67a0003
 import math
@@ -524,6 +524,41 @@ def shown(value: Any, width: int = 80) -> str:
     except ValueError:  # a whole number of more digits than Python prints
         text = f'{type(value).__name__}(...)'
     return ' '.join(text.split())[:width]
+
+
+def _in_words(ids: np.ndarray) -> str:
+    "What ids are, in words."
+    first = next(iter(ids.tolist()), None)
+    kind = dict(i='whole numbers', u='whole numbers', U='text').get(
+        ids.dtype.kind, f'of type {type(first).__name__}'
+    )
+    return f'{kind} (such as {shown(first, 40)})' if len(ids) else 'missing'
+
+
+def unlike_ids(known: Any, came: Any) -> str:
+    """Say why ids may be unknown: they are of another kind than those of the fit.
+
+    Parameters
+    ----------
+    known, came : array-like of shape (n,)
+        Ids of the fit, and those asked for.
+
+    Returns
+    -------
+    str
+        Empty where the kinds are alike.
+    """
+    known, came = np.asarray(known), np.asarray(came)
+    same = known.dtype.kind == came.dtype.kind or {known.dtype.kind, came.dtype.kind} <= set('iu')
+    if same or 'O' in (known.dtype.kind, came.dtype.kind) and not _no_type_in_both(known, came):
+        return ''
+    return f'ids were fitted as {_in_words(known)}, and these are {_in_words(came)}'
+
+
+def _no_type_in_both(known: np.ndarray, came: np.ndarray) -> bool:
+    "Whether no type of either is one of the other."
+    one, other = ({type(item) for item in ids.tolist()} for ids in (known, came))
+    return not one & other
 
 
 def _plain(value: Any) -> Any:

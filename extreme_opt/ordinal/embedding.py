@@ -44,6 +44,7 @@ from ..core.validation import (
     number_in,
     one_of,
     seed_from,
+    unlike_ids,
     shown,
 )
 from .comparisons import (
@@ -393,9 +394,7 @@ def _sort_of(ids: np.ndarray) -> str:
 def _refuse_other_kind(known: np.ndarray, came: np.ndarray) -> None:
     "Refuse ids where a fit saw names, and names where it saw ids."
     if came.size and _sort_of(known) != _sort_of(came):
-        from ..similarity.retriever import _unlike
-
-        raise ValueError(_unlike(known, np.array(came.ravel().tolist())))
+        raise ValueError(unlike_ids(known, np.array(came.ravel().tolist())))
 
 
 def _refuse_equal(features: Any) -> None:

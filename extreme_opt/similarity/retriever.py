@@ -16,7 +16,7 @@ import scipy.sparse
 
 from ..core.estimator import NOT_FITTED, Estimator, largest_size, warn_caller
 from ..core.linalg import check_sparse
-from ..core.validation import as_array, shown
+from ..core.validation import as_array, shown, unlike_ids
 from .all_pairs import dense_scores, products_of
 from .index import ANNIndex, ann_top_k, build_index
 from .interactions import (
@@ -53,30 +53,6 @@ def _is_list(item: Any) -> bool:
     if isinstance(item, (str, bytes, bytearray)) or not hasattr(item, '__iter__'):
         return False
     return hasattr(item, '__len__') and getattr(item, 'ndim', 1) == 1
-
-
-def _kind(ids: np.ndarray) -> str:
-    "What ids are, in words."
-    first = next(iter(ids.tolist()), None)
-    kind = dict(i='whole numbers', u='whole numbers', U='text').get(
-        ids.dtype.kind, f'of type {type(first).__name__}'
-    )
-    return f'{kind} (such as {shown(first, 40)})' if len(ids) else 'missing'
-
-
-def _unlike(known: Any, came: Any) -> str:
-    "Why ids may be unknown: they are of another kind; else nothing."
-    known, came = np.asarray(known), np.asarray(came)
-    same = known.dtype.kind == came.dtype.kind or {known.dtype.kind, came.dtype.kind} <= set('iu')
-    if same or 'O' in (known.dtype.kind, came.dtype.kind) and not _apart(known, came):
-        return ''
-    return f'ids were fitted as {_kind(known)}, and these are {_kind(came)}'
-
-
-def _apart(known: np.ndarray, came: np.ndarray) -> bool:
-    "Whether no type of either is one of the other."
-    one, other = ({type(item) for item in ids.tolist()} for ids in (known, came))
-    return not one & other
 
 
 @dataclass(eq=False)
@@ -138,7 +114,7 @@ class PairReader:
         bad = np.flatnonzero(found < 0)
         if len(bad):
             other = 'recommend(history=...) places a new one' if side == 0 else 'refit to add it'
-            other = _unlike(known, ids) or other
+            other = unlike_ids(known, ids) or other
             raise ValueError(
                 f'{name} id {ids.tolist()[bad[0]]!r} at place {bad[0]} is unknown; there are '
                 f'{len(known)}, such as {known.tolist()[0]!r}; {other}'
@@ -179,7 +155,7 @@ class PairReader:
             )
         bad: Any = np.asarray((found.pairs < 0) | (found.pairs >= np.asarray(shape)))
         reasons = [
-            '' if not self.named or not (len(gone) and gone.all()) else _unlike(ids[side], came)
+            '' if not self.named or not (len(gone) and gone.all()) else unlike_ids(ids[side], came)
             for side, (gone, came) in enumerate(zip(bad.T, found.given or (None, None)))
         ]
         if any(reasons) or (bad.any() and unknown == 'raise'):

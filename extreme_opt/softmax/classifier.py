@@ -1156,9 +1156,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
 
     def _named(self) -> str:
         "A setting that keeps margins out of the scores, or nothing."
-        usual: dict[str, Any] = dict.fromkeys(
-            ('solver', 'loss', 'learning_rate', 'learning_rate_decay', 'max_epochs', 'ridge'), 'auto'
-        )
+        chosen = 'solver loss learning_rate learning_rate_decay max_epochs ridge'.split()
+        usual: dict[str, Any] = dict.fromkeys(chosen, 'auto')
         usual |= dict.fromkeys(('max_iter', 'max_seconds', 'tol', 'checkpoint', 'client'))
         usual['average'] = False
         return next((name for name in usual if getattr(self, name) != usual[name]), '')
