@@ -10,6 +10,7 @@ something does not hold; what it returns is a count of inputs.
 """
 
 import argparse
+import contextlib
 import copy
 import io
 import json
@@ -1513,7 +1514,11 @@ def settings_of_any_kind():
             model = make()
             model.set_params(**{name: value})
             try:
-                with warnings.catch_warnings():
+                with (
+                    warnings.catch_warnings(),
+                    tempfile.TemporaryDirectory() as folder,
+                    contextlib.chdir(folder),  # checkpoint='x' makes a file
+                ):
                     warnings.simplefilter('ignore')
                     model.fit(*data)
             except REFUSALS as error:
