@@ -394,7 +394,8 @@ def _sort_of(ids: np.ndarray) -> str:
 def _refuse_other_kind(known: np.ndarray, came: np.ndarray) -> None:
     "Refuse ids where a fit saw names, and names where it saw ids."
     if came.size and _sort_of(known) != _sort_of(came):
-        raise ValueError(unlike_ids(known, np.array(came.ravel().tolist())))
+        if other := unlike_ids(known, np.array(came.ravel().tolist())):
+            raise ValueError(other)
 
 
 def _refuse_equal(features: Any) -> None:
