@@ -118,6 +118,13 @@ def test_outputs_are_texts_and_pictures():
     assert kinds == [['stream'], ['image/png', 'text/plain']]
 
 
+def test_pictures_of_a_billion_pixels_are_left_out():
+    head = b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR'
+    small, large = (n.to_bytes(4, 'big') * 2 for n in (3000, 30_000))
+    kept = verify.plain([['png', head + small], ['png', head + large]])
+    assert [kind for kind, _ in kept] == ['png', 'text'] and '30000 x 30000' in kept[1][1]
+
+
 def test_values_come_back_as_they_were():
     values = [
         None, True, 3, 2.5, float('inf'), 'a', 1 + 2j, b'ab', [1, (2, {3})], {'a': {1: 2}},
