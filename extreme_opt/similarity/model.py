@@ -1202,11 +1202,20 @@ class SimilarityModel(ListEstimator):
             raise ValueError('history does not go with a left tower of fixed length (cosine=...)')
         entries, (Q, gamma) = self._retriever.reader.entries, self._retriever.embeddings.of(1)
         out = np.empty((rows.shape[0], Q.shape[1] + (gamma is not None)))
+        strong = part['loss'] == 'logistic' and -part['omega'] * part['impute'] >= 0.5
         for i in range(len(out)):
             at = slice(rows.indptr[i], rows.indptr[i + 1])
             ones, values = np.ones(at.stop - at.start), rows.data[at]
             weights = values if entries == 'weights' else ones
             labels = values if entries == 'labels' else ones
+            if strong and len(labels) and labels.max() <= 0:
+                warn_caller(
+                    f'history {i} holds dislikes alone, and each missing pair pulls a score down '
+                    f'as much as one of them (unobserved_weight={part["omega"]:g}), so the list '
+                    'may be what this user dislikes; add a like, or fit with a lower '
+                    'unobserved_weight',
+                    UserWarning,
+                )
             out[i] = fold_in(part, Q, gamma, rows.indices[at], weights, labels)
         out = check_scores(out.astype(Q.dtype))
         return (out, None) if gamma is None else (np.ascontiguousarray(out[:, :-1]), out[:, -1])

@@ -2001,3 +2001,17 @@ def test_a_setting_for_the_next_fit_does_not_spoil_the_file(tmp_path, later):
     read = SimilarityModel.load(tmp_path / 'model.npz')
     np.testing.assert_array_equal(read.score_pairs(pairs), scores)
     assert read.get_params().items() >= later.items()
+
+
+def test_a_history_of_dislikes_alone_is_told_where_missing_pairs_are_stronger():
+    "In a full table a missing pair pulls a score down more than a dislike does."
+    table = [(user, film, int(user % 2 == film % 2)) for user in range(12) for film in range(8)]
+    log = dict(zip(('user', 'film', 'like'), map(list, zip(*table))))
+    model = SimilarityModel(2, values='labels').fit(log)
+    with pytest.warns(UserWarning, match='history 0 holds dislikes alone'):
+        model.recommend(history={1: -1}, k=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        assert not (model.recommend(history={0: 1, 1: -1}, k=3)[0] % 2).any()
+    weak = SimilarityModel(2, values='labels', unobserved_weight=0.1).fit(log)
+    assert not (weak.recommend(history={1: -1}, k=3)[0] % 2).any()
