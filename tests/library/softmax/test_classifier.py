@@ -778,7 +778,7 @@ def test_several_labels_in_every_form_are_the_same_labels():
         assert model.classes_.tolist() == names.tolist()
         for again in (Y, scipy.sparse.csr_array(Y), table, table[names[::-1]], sets):
             assert model.score(X, again) == right.score(X, Y)
-            assert model.log_loss(X, again) == right.log_loss(X, Y)
+            assert model.log_loss(X, again) == pytest.approx(right.log_loss(X, Y), rel=1e-5)
             assert model.precision_at_k(X, again, 2) == right.precision_at_k(X, Y, 2)
     assert set(model.top_k(X, 1)[0].ravel()) <= set(names)
     column = SoftmaxClassifier(**settings).fit(X, Y.argmax(1))
@@ -1319,7 +1319,9 @@ def bags(n_rows, n_classes=40, seed=0):
         rng.integers(10 * n_classes, size=(n_rows, 9)),
     )
     cells = np.ones(words.size), (np.repeat(np.arange(n_rows), 9), words.ravel())
-    return scipy.sparse.csr_array(cells, shape=(n_rows, 10 * n_classes)), y
+    rows = scipy.sparse.csr_array(cells, shape=(n_rows, 10 * n_classes))
+    rows.sum_duplicates()  # old versions of scipy keep them
+    return rows, y
 
 
 def test_margins_are_blended_in_where_log_loss_bears_it(tmp_path):
