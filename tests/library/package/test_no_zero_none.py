@@ -211,6 +211,10 @@ def liked(yes, no):
 
 def booleans_similarity():
     same(liked(True, False), liked(1, -1))
+    table = log().assign(like=np.arange(len(log())) % 3 > 0)
+    same(SimilarityModel(4).fit(table), SimilarityModel(4).fit(log()))
+    weighed = SimilarityModel(4, values='weights')
+    same(weighed.fit(table), SimilarityModel(4, values='weights').fit(table[table['like']]))
 
 
 def one_zero_similarity():
@@ -248,6 +252,8 @@ def unknown_similarity():
     refused('nobody', model.evaluate, test, ('recall@5',))
     told = model.evaluate(test, ('recall@5',), exclude_seen=False, unknown='ignore')
     assert told['left_out']['unknown'] == 1
+    with pytest.raises(ValueError, match='99'):
+        model.recommend(history={99: 1, 'i01': 1})
 
 
 # ------------------------------------------------------------------------------- OrdinalEmbedding
