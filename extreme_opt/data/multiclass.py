@@ -309,6 +309,13 @@ def _load(name):  # the module, or None if it does not import here
         return None
 
 
+def _of(module, name, default):  # where a module may answer by an error, as for a missing package
+    try:
+        return getattr(module, name, default)
+    except Exception:
+        return default
+
+
 def public_modules(name: str) -> Iterator:
     """Import a package and its public submodules, without tests and display back ends.
 
@@ -327,19 +334,19 @@ def public_modules(name: str) -> Iterator:
         return
     yield module
     for info in sorted(
-        pkgutil.iter_modules(getattr(module, '__path__', ())), key=lambda info: info.name
+        pkgutil.iter_modules(_of(module, '__path__', ())), key=lambda info: info.name
     ):
         if not info.name.startswith('_') and info.name not in _NOT_WALKED:
             yield from public_modules(f'{name}.{info.name}')
 
 # %% ../../nbs/engine/data/10_multiclass.ipynb #8cdb5bec
 def _home(thing):  # dotted module an object says it was defined in
-    home = getattr(thing, '__module__', None)
+    home = _of(thing, '__module__', None)
     return home if isinstance(home, str) else type(thing).__module__
 
 
 def _docstring(thing):  # its own docstring, not the one of its type
-    doc = getattr(thing, '__doc__', None)
+    doc = _of(thing, '__doc__', None)
     return (
         doc
         if isinstance(doc, str) and (isinstance(thing, type) or doc is not type(thing).__doc__)
@@ -348,7 +355,7 @@ def _docstring(thing):  # its own docstring, not the one of its type
 
 
 def _members(module):  # (name, object, how far from home) of the public callables of a module
-    declared = getattr(module, '__all__', None)
+    declared = _of(module, '__all__', None)
     for name in sorted(set(dir(module) if declared is None else declared)):
         if name.startswith('_') or name == 'test':
             continue
@@ -381,7 +388,7 @@ def _crawl(packages):  # docstring -> [(rank, name, module)], the best name firs
     found = defaultdict(list)
 
     def note(name, thing, rank):
-        alias = getattr(thing, '__name__', None) != name.rpartition('.')[2]
+        alias = _of(thing, '__name__', None) != name.rpartition('.')[2]
         if doc := _docstring(thing):
             found[inspect.cleandoc(doc)].append(
                 ((*rank, name.count('.'), alias, len(name)), name, module.__name__)

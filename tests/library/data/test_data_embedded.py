@@ -739,3 +739,16 @@ def test_pairs_without_pairs_and_with_text():
     assert data.Pairs([[1, 0]], None, None).train_observed.tolist() == [[1, 0]]
     with pytest.raises(ValueError, match='number each column'):
         data.Pairs([['u1', 'i1']], None, None)
+
+
+def test_a_module_that_answers_by_an_error_is_passed_over(tmp_path, monkeypatch):
+    "Such as one that stands in for a package that is not installed."
+    from extreme_opt.data.multiclass import public_modules
+
+    folder = tmp_path / 'hollow_package'
+    folder.mkdir()
+    (folder / '__init__.py').write_text('from . import gone')
+    (folder / 'gone.py').write_text("def __getattr__(name):\n    raise ImportError('install it')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = [module.__name__ for module in public_modules('hollow_package')]
+    assert found == ['hollow_package', 'hollow_package.gone']
