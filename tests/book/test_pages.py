@@ -23,6 +23,17 @@ def test_pages_stand_on_a_shelf():
     assert {path.parts[0] for path in every} <= {'index.ipynb', *notebooks.SHELVES}
 
 
+def test_nothing_that_a_reader_should_see_is_hidden():
+    "A cell marked `hide` is not on the site, so it shows no table, figure or text."
+    hidden = [
+        f'{path.relative_to(notebooks.NBS)} #{cell["id"]}'
+        for path in notebooks.find()
+        for cell in notebooks.read(path)['cells']
+        if re.search(r'^#\|\s*hide\s*$', notebooks.source(cell), re.M) and cell.get('outputs')
+    ]
+    assert hidden == []
+
+
 def test_an_engine_page_is_named_after_its_module():
     "`engine/core/61_svrg` exports to `core.svrg`, and every engine page exports."
     exporting = {page: module for page, module in modules() if page.parts[0] == 'engine'}
