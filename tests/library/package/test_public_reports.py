@@ -607,18 +607,20 @@ def fits_do_not_add_up():
         lambda: SimilarityModel(2, max_iter=1).fit(pairs),
         lambda: OrdinalEmbedding(2, max_iter=1, n_init=1).fit(triplets),
     ):
-        [fit() for _ in range(3)]
-        gc.collect()
-        tracemalloc.start()
-        fit()
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(30):
+        with warnings.catch_warnings():  # who records them holds them
+            warnings.simplefilter('ignore')
+            [fit() for _ in range(3)]
+            gc.collect()
+            tracemalloc.start()
             fit()
-        gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - before
-        tracemalloc.stop()
-        assert grown < 30 * 2000, grown  # a model or its data is 80,000 bytes or more
+            gc.collect()
+            before = tracemalloc.get_traced_memory()[0]
+            for _ in range(30):
+                fit()
+            gc.collect()
+            grown = tracemalloc.get_traced_memory()[0] - before
+            tracemalloc.stop()
+        assert grown < 30 * 6000, grown  # a model or its data is 80,000 bytes or more
 
 
 # ------------------------------------------------------------------------------- maps
