@@ -967,7 +967,7 @@ def first_outputs() -> list[str]:
         '',
         'The aim is 3 s on a first visit, 1.5 s on a later one, and 600 MB for the process of the '
         'page. Seconds from the press of the button to the end of each part: the module of '
-        'WebAssembly (90 MB) is unpacked and compiled, the memory of Python (85 MB) is filled, '
+        'WebAssembly is unpacked and compiled, the memory of Python is filled, '
         'and the cells up to the first output run. On a first visit the browser compiles what a '
         'figure calls while it draws. After a visit of some seconds it keeps that code, so that '
         'the cells of later visits take less. The two large parts are read and checked anew on '

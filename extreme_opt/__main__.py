@@ -249,13 +249,14 @@ def size(words: list[str]) -> int:
         )
     if given.classes == 1:
         parser.error('--classes 1: a classifier needs 2 at least')
-    if (
-        name == 'softmax'
-        and (given.stored or 0) * (given.classes or 0) > 5e9
-        and not (given.solver or given.weights)
-    ):
-        given.weights = 'support'  # which the default takes there
     itemsize = int((given.dtype or ('float32' if half else 'float64'))[-2:]) // 8
+    if name == 'softmax' and given.stored and not (given.solver or given.weights):
+        from .softmax.classifier import _MOST_PRODUCTS
+        from .softmax.support import why_support
+
+        many = given.stored * given.classes > _MOST_PRODUCTS
+        if why_support(given.stored, given.classes, given.columns, itemsize, many):
+            given.weights = 'support'
     most = ''
     if given.weights == 'support' or (solver == 'support' and given.weights is None):
         if name != 'softmax' or given.stored is None or given.solver not in (None, 'support'):

@@ -1633,6 +1633,40 @@ def choose_support_rate(
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00031
 _MOST_DENSE, _FREE_SHARE = 1e9, 0.25  # bytes of dense weights, and share of what is free
+
+
+def why_support(
+    nnz: float, n_classes: float, n_columns: float, itemsize: int, many: bool = False
+) -> str:
+    """Say why weights="auto" keeps the weights of sparse rows on a support.
+
+    Parameters
+    ----------
+    nnz, n_classes, n_columns : float
+        Entries of the rows, classes and columns.
+    itemsize : int
+        Bytes of a weight.
+    many : bool, default=False
+        Whether an epoch over all classes would take too many products.
+
+    Returns
+    -------
+    str
+        Empty where dense weights are taken.
+    """
+    n_bytes = n_classes * (n_columns + 1.0) * itemsize
+    if not (many or n_bytes > 2**26) or nnz >= n_bytes / 16:
+        return ''
+    if many:
+        return (
+            f'{nnz:,.0f} entries times {n_classes:,.0f} classes are too many products for an epoch '
+            'over all classes'
+        )
+    free = free_memory()
+    limit = min(_MOST_DENSE, math.inf if free is None else _FREE_SHARE * free)
+    if n_bytes <= limit:
+        return ''
+    return f'dense weights would take {n_bytes / 1e9:.3g} GB, more than {limit / 1e9:.3g} GB'
 _EPOCHS = 10.0
 
 
@@ -1725,23 +1759,12 @@ class OnSupport(Classifier):
         "Whether this fit keeps its weights on a support, and why."
         self._on_support, self._posting_cache = self.weights == 'support', None
         self._reason = 'weights="support"'
-        n_bytes = len(self.classes_) * (rows.shape[1] + 1.0) * np.dtype(self.dtype).itemsize
-        if self.weights == 'auto' and (many or n_bytes > 2**26) and not self._needs_dense():
-            free = free_memory()
-            limit = min(_MOST_DENSE, math.inf if free is None else _FREE_SHARE * free)
-            sparse = scipy.sparse.issparse(rows) and rows.nnz < n_bytes / 16
-            if many and sparse:
-                self._on_support = True
-                self._reason = (
-                    f'{rows.nnz:,} entries times {len(self.classes_):,} classes are too many '
-                    'products for an epoch over all classes'
-                )
-            elif n_bytes > limit and sparse:
-                self._on_support = True
-                self._reason = (
-                    f'dense weights would take {n_bytes / 1e9:.3g} GB, more than '
-                    f'{limit / 1e9:.3g} GB'
-                )
+        if self.weights == 'auto' and scipy.sparse.issparse(rows) and not self._needs_dense():
+            itemsize = np.dtype(self.dtype).itemsize
+            self._reason = why_support(
+                rows.nnz, len(self.classes_), rows.shape[1], itemsize, many
+            )
+            self._on_support = bool(self._reason)
         if not self._on_support:
             self._support = None
             return False
