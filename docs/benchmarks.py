@@ -359,11 +359,11 @@ def head(title: str, description: str) -> list[str]:
     return ['---', *lines, '---', '']
 
 
-def grid(columns: str, rows) -> list[str]:
+def grid(columns: str, rows, kind: str = 'races') -> list[str]:
     "A table, from the names of its columns and the cells of its rows."
     n = columns.count(' | ') + 1
     lines = [f'| {" | ".join(row)} |' for row in rows]
-    return ['::: {.races}', f'| {columns} |', '|---' * n + '|', *lines, ':::', '']
+    return [f'::: {{.{kind}}}', f'| {columns} |', '|---' * n + '|', *lines, ':::', '']
 
 
 def rows_figure(names: list[str]):
