@@ -130,7 +130,7 @@ def test_every_script_asks_for_rivals_only_where_it_names_them(bench, monkeypatc
     run, machine = bench
     asked = []
     monkeypatch.setattr(run, 'peers', lambda name: asked.append(name) or f'/{name}')
-    for name in ('EXTREME_OPT_PEERS', 'EXTREME_OPT_PEERS_CBLEARN', 'CBLEARN_PYTHON'):
+    for name in ('EXTREME_OPT_PEERS', 'EXTREME_OPT_PEERS_CBLEARN'):
         monkeypatch.delenv(name, raising=False)
     env = run.environment(ROOT / 'bench/ordinal_race.py', False)
     assert 'cblearn' in asked and env['EXTREME_OPT_PEERS_CBLEARN'] == '/cblearn'
