@@ -14,7 +14,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+import machine
 
 N_SENTENCES = 1000
 OURS = {'LinearChainCRF': {}, 'LinearChainCRF, ridge chosen': dict(ridge='auto')}
@@ -99,26 +102,21 @@ def measured(name):
     )
 
 
-def main() -> list[dict]:
-    import machine
-
+def main() -> Iterator[dict]:
     if not os.environ.get('EXTREME_OPT_DATA'):
         print('EXTREME_OPT_DATA is not set: no rows')
-        return []
-    python, rows = machine.peer_python('crfsuite'), []
+        return
+    python = machine.peer_python('crfsuite')
     for name in [*OURS, *(THEIRS if python else ())]:
         runner = sys.executable if name in OURS else python
         told = [machine.fresh(__file__, 'measured', name, python=runner) for _ in range(2)]
         timing = machine.Timing([min(one.pop('seconds') for one in told)])
         peak = told[-1].pop('peak_mb')
-        rows.append(
-            machine.row(
-                method=name,
-                task=f'all chunks: {N_SENTENCES} sentences, 22 tags',
-                peer='ours' if name in OURS else 'sklearn-crfsuite',
-                **told[-1],
-                **timing.columns() | dict(how='processor seconds of one fit, the less of two'),
-                peak_mb=round(peak, 1),
-            )
+        yield machine.row(
+            method=name,
+            task=f'all chunks: {N_SENTENCES} sentences, 22 tags',
+            peer='ours' if name in OURS else 'sklearn-crfsuite',
+            **told[-1],
+            **timing.columns() | dict(how='processor seconds of one fit, the less of two'),
+            peak_mb=round(peak, 1),
         )
-    return rows

@@ -73,10 +73,7 @@ def one(seed: int) -> dict:
 
 
 def main() -> list[dict]:
-    found = [
-        machine.kept(f'million {N_OBJECTS} {seed}', lambda seed=seed: one(seed))
-        for seed in range(SEEDS)
-    ]
+    found = [machine.kept(f'million {N_OBJECTS} {seed}', one, seed) for seed in range(SEEDS)]
     seconds, errors = (
         np.median([each['seconds'] for each in found], axis=0),
         np.array([each['errors'] for each in found]),

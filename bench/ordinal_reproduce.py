@@ -11,6 +11,8 @@ other columns hold what was reached. Peer is the loss, or the number that a row 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import machine
 import numpy as np
 
@@ -455,8 +457,6 @@ def retrieval():
                         yield row(method, f'figure5 K={cut}', kind, **say(scores(order, cut)))
 
 
-def main() -> list[dict]:
-    found = []
+def main() -> Iterator[dict]:
     for part in (eurodist, shoes, materials, music, retrieval, table_one):
-        found += machine.kept(f'reproduce {part.__name__}', lambda part=part: list(part()))
-    return found
+        yield from machine.kept(f'reproduce {part.__name__}', lambda part=part: list(part()))

@@ -22,7 +22,7 @@ over the kernel's own: arithmetic and bookkeeping without waiting for memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import machine
@@ -438,8 +438,8 @@ def held(kernel: Kernel, jobs: dict, seen: dict[str, list[float]]) -> dict:
     )
 
 
-def main() -> list[dict]:
-    jobs, rows = machine_jobs(), []
+def main() -> Iterator[dict]:
+    jobs = machine_jobs()
     units = {
         'stream': 'bytes/s',
         'cache': 'bytes/s',
@@ -466,19 +466,16 @@ def main() -> list[dict]:
         bound,
     ]
     for make in makers:
-        rows += [held(kernel, jobs, seen) for kernel in make()]
+        yield from [held(kernel, jobs, seen) for kernel in make()]
     for name, (_, work) in jobs.items():
         timing = machine.Timing(seen[name])
         print(f'{name:10s}{work / timing.median:.3g} {units[name]}')
-        rows.append(
-            row(
-                name,
-                'what the machine can do',
-                'machine',
-                timing.median,
-                timing,
-                rate=f'{work / timing.median:.4g}',
-                unit=units[name],
-            )
+        yield row(
+            name,
+            'what the machine can do',
+            'machine',
+            timing.median,
+            timing,
+            rate=f'{work / timing.median:.4g}',
+            unit=units[name],
         )
-    return rows

@@ -28,6 +28,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import machine
@@ -163,8 +164,7 @@ def judged(trials, train, test, title, method) -> dict:
             return found
 
         scores = [
-            machine.kept(f'{title} {method} {name}', lambda name=name, fit=fit: score(name, fit))
-            for name, fit in trials
+            machine.kept(f'{title} {method} {name}', score, name, fit) for name, fit in trials
         ]
         chosen = int(np.argmax(scores))
         tried = f', best of {len(trials)}'
@@ -199,8 +199,7 @@ def defaults(title, train, moved) -> dict:
     )
 
 
-def main() -> list[dict]:
-    rows = []
+def main() -> Iterator[dict]:
     methods = {
         PEER: implicit_trials(),
         'SimilarityModel, default': [ours()],
@@ -212,12 +211,7 @@ def main() -> list[dict]:
     for title, (train, test) in sets().items():
         large = title == 'Wikipedia, large'  # no trials of ours there
         ended = {
-            method: machine.kept(
-                f'{title} {method}',
-                lambda trials=trials, train=train, test=test, title=title, method=method: judged(
-                    trials, train, test, title, method
-                ),
-            )
+            method: machine.kept(f'{title} {method}', judged, trials, train, test, title, method)
             for method, trials in methods.items()
             if trials and not (large and method == 'SimilarityModel, tuned')
         }
@@ -248,7 +242,6 @@ def main() -> list[dict]:
                 f'{told["peer"]}; {row.get("difference", "")}',
                 flush=True,
             )
-            rows.append(row)
+            yield row
         few = dict(), dict(penalty_scale=1), dict(max_iter=30)
-        rows += [defaults(title, train, moved) for moved in (few if large else MOVED)]
-    return rows
+        yield from [defaults(title, train, moved) for moved in (few if large else MOVED)]

@@ -11,6 +11,7 @@ build/bench as soon as it has ended; a run that was stopped goes on behind the l
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import machine
 from similarity_reproduce import MEASURES, RANK, sets
@@ -77,13 +78,8 @@ def judged(train, test, make) -> dict:
     )
 
 
-def main() -> list[dict]:
-    rows = []
+def main() -> Iterator[dict]:
     for title, (train, test) in sets().items():
         for name, make in METHODS.items():
-            told = machine.kept(
-                f'{title} {name}',
-                lambda train=train, test=test, make=make: judged(train, test, make),
-            )
-            rows.append(machine.row(method=name, task=f'bare {title}') | told)
-    return rows
+            told = machine.kept(f'{title} {name}', judged, train, test, make)
+            yield machine.row(method=name, task=f'bare {title}') | told

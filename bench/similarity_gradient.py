@@ -28,6 +28,7 @@ import sys
 import time
 from pathlib import Path
 
+import machine
 import numpy as np
 
 LEFT, RIGHT, PAIRS, HIDDEN, K, OMEGA, RIDGE, ROUNDS = 6000, 3500, 500_000, 256, 128, 2**-4, 4.0, 5
@@ -39,13 +40,6 @@ ASKED = {
     ('product', 'jax'): 4.0,
 }
 ASKED_SHARE = {'gradient': 0.6, 'product': 0.75}
-
-
-def kept(script, key, job):
-    "What `job` told when this very code ran it before, else what it tells now."
-    import machine
-
-    return machine.kept(key, job)
 
 
 def data(dtype):
@@ -331,8 +325,6 @@ def child(peer, task, kind):
     """Wait for a word, work, tell the seconds of the job and of a product; at the end, peak memory
     and a checksum."""
     dtype = np.dtype(kind).type
-    import resource
-
     job, shares = (
         ours(task, dtype)
         if peer == 'ours'
@@ -344,9 +336,7 @@ def child(peer, task, kind):
         )
     )
     result = job()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-        2**20 if sys.platform == 'darwin' else 2**10
-    )
+    peak = machine.peak_mb()
     a, b = (
         np.random.default_rng(0).normal(size=(1024, HIDDEN)).astype(dtype),
         np.random.default_rng(1).normal(size=(HIDDEN, HIDDEN)).astype(dtype),
@@ -375,8 +365,6 @@ def child(peer, task, kind):
 def where_it_goes(job, shares):
     """Per cent of the job that each share of it takes, turn by turn; the rest is what no share
     explains."""
-    import machine
-
     seconds = machine.alternate({'whole': job} | shares, rounds=7)
     found = {name: round(100 * machine.ratio(seconds[name], seconds['whole'])) for name in shares}
     return found | {'rest': 100 - sum(found.values())}
@@ -384,24 +372,6 @@ def where_it_goes(job, shares):
 
 def measure(task, kind, threads, peers):
     "Rows of one task, type and number of threads."
-    import machine
-
-    env = {
-        **os.environ,
-        **{
-            name: str(threads)
-            for name in (
-                'OMP_NUM_THREADS',
-                'OPENBLAS_NUM_THREADS',
-                'MKL_NUM_THREADS',
-                'NUMBA_NUM_THREADS',
-            )
-        },
-        'XLA_FLAGS': (
-            f'--xla_cpu_multi_thread_eigen={"true" if threads > 1 else "false"}'
-            f' intra_op_parallelism_threads={threads}'
-        ),
-    }
     running, first = {}, {}
     for peer, python in peers.items():
         if peer == 'torch dense' and task == 'product':
@@ -411,7 +381,7 @@ def measure(task, kind, threads, peers):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=env,
+            env=machine.pinned(threads),
         )
         line = process.stdout.readline()
         if line:
@@ -466,8 +436,6 @@ def measure(task, kind, threads, peers):
 
 
 def main() -> list[dict]:
-    import machine
-
     other = os.environ.get('EXTREME_OPT_PEERS')
     peers = {'ours': sys.executable} | (
         {name: other for name in ('torch gramian', 'torch dense', 'jax gramian')} if other else {}
@@ -483,8 +451,7 @@ def main() -> list[dict]:
         for kind, threads in cases
         for task in ('gradient', 'product')
         for row in machine.kept(
-            f'{task} {kind} {threads} {" ".join(peers)}',
-            lambda task=task, kind=kind, threads=threads: measure(task, kind, threads, peers),
+            f'{task} {kind} {threads} {" ".join(peers)}', measure, task, kind, threads, peers
         )
     ]
 

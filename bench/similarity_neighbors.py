@@ -128,7 +128,7 @@ def chosen(title, method, train) -> str:
         return float(measures_by_row(score, valid, rest, MEASURES[:1])[2]['recall@20'].mean())
 
     scores = {
-        name: machine.kept(f'{title} {method} {name}', lambda make=make: recall(make))
+        name: machine.kept(f'{title} {method} {name}', recall, make)
         for name, make in trials.items()
     }
     best = max(scores, key=scores.get)
@@ -163,12 +163,9 @@ def race(titles, base, script) -> list[dict]:
         ended = {}
         for method, trials in methods().items():
             name = chosen(title, method, train)
-            ended[method] = machine.kept(
-                f'{title} {method}',
-                lambda title=title, method=method, name=name: machine.fresh(
-                    script, 'final', title, method, name
-                ),
-            ) | dict(peer=name + f', best of {len(trials)}' * (len(trials) > 1))
+            args = machine.fresh, script, 'final', title, method, name
+            ended[method] = machine.kept(f'{title} {method}', *args)
+            ended[method]['peer'] = name + f', best of {len(trials)}' * (len(trials) > 1)
         for method, told in ended.items():
             row = machine.row(
                 method=method,

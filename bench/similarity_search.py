@@ -31,6 +31,7 @@ import subprocess
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import machine
@@ -190,16 +191,12 @@ def measured(title, train, test) -> dict:
     return told
 
 
-def main() -> list[dict]:
+def main() -> Iterator[dict]:
     warnings.simplefilter('ignore')
-    rows = []
     for title, (train, test) in sets().items():
-        told = machine.kept(
-            f'{title} search',
-            lambda title=title, train=train, test=test: measured(title, train, test),
-        )
-        told |= machine.kept(f'{title} widths', lambda train=train, test=test: wider(train, test))
-        told |= machine.kept(f'{title} lenskit', lambda train=train, test=test: beside(train, test))
+        told = machine.kept(f'{title} search', measured, title, train, test)
+        told |= machine.kept(f'{title} widths', wider, train, test)
+        told |= machine.kept(f'{title} lenskit', beside, train, test)
         for method, one in told.items():
             row = machine.row(
                 method=method,
@@ -221,5 +218,4 @@ def main() -> list[dict]:
                         row[column] = f'{less.mean():+.4f}'
                         for end, value in zip(('low', 'high'), interval(less)):
                             row[f'{column}_{end}'] = f'{value:+.4f}'
-            rows.append(row)
-    return rows
+            yield row

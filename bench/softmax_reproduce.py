@@ -38,6 +38,7 @@ import math
 import os
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 import machine
@@ -409,9 +410,9 @@ def softmax_seeds() -> list[dict]:
     return out
 
 
-def softmax_starts() -> list[dict]:
+def softmax_starts() -> Iterator[dict]:
     np.seterr(all='ignore')
-    problem, out = DoubleSum(*at_hand('bibtex')[0]), []
+    problem = DoubleSum(*at_hand('bibtex')[0])
     for start in ('u = 0', 'u = log K'):
         for method in SOLVERS:
             for rate in RATES:
@@ -420,8 +421,7 @@ def softmax_starts() -> list[dict]:
                     problem.unpack(params)[1][:] = 0.0
                 loss, took = fit(problem, solver_of(method, rate), params)
                 told = dict(peer=f'rate {rate:g}', log_loss=f'{loss:.4f}')
-                out.append(machine.row(method, f'bibtex, {start}', f'{took:.2f}', **told))
-    return out
+                yield machine.row(method, f'bibtex, {start}', f'{took:.2f}', **told)
 
 
 @njit
@@ -494,9 +494,9 @@ def end_of_form(task: tuple, form: int, rate: float, order: str, start: str, see
     return mean_log_loss(problem, weights)
 
 
-def softmax_forms() -> list[dict]:
+def softmax_forms() -> Iterator[dict]:
     np.seterr(all='ignore')
-    (task,), out = at_hand('bibtex'), []
+    (task,) = at_hand('bibtex')
     for order in ('published', 'random'):
         for start in ('u = 0', 'u = log K'):
             for form, number in {'(6)': 0, '(8)': 1, '(8), public code': 2}.items():
@@ -505,5 +505,4 @@ def softmax_forms() -> list[dict]:
                     ends = [end_of_form(task, number, rate, order, start, seed) for seed in SEEDS]
                     took = f'{(time.perf_counter() - mark) / len(SEEDS):.2f}'
                     told = dict(peer=f'rate {rate:g}') | per_seed(ends)
-                    out.append(machine.row(form, f'bibtex, {order}, {start}', took, **told))
-    return out
+                    yield machine.row(form, f'bibtex, {order}, {start}', took, **told)
