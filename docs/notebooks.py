@@ -13,6 +13,7 @@
                                                    the code as it stands
     python docs/notebooks.py clean [NAME ...]      strip what is not content, as nbdev-clean does
     python docs/notebooks.py new NAME              start a page, e.g. learn/ordinal/45_momentum
+    python docs/notebooks.py export                write the package, as nbdev-export does
 
 NAME is a stem (30_umax or umax), a folder (learn/softmax) or a path; without one, every notebook.
 Seconds are processor time of the kernel; pages that take more than a minute of it are named. Cells
@@ -724,6 +725,17 @@ def clean_all(names) -> int:
     return 0
 
 
+def export() -> int:
+    """Write the package by nbdev. A module that comes out as it was keeps its time: Sphinx would
+    write all pages of the reference again."""
+    before = {path: (path.read_bytes(), path.stat()) for path in (ROOT / PACKAGE).rglob('*.py')}
+    code = subprocess.run(['nbdev-export'], cwd=ROOT).returncode
+    for path, (content, told) in before.items():
+        if path.exists() and path.read_bytes() == content:
+            os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
+    return code
+
+
 TEMPLATE = """\
 %%md
 # {title}
@@ -882,7 +894,10 @@ def main(argv=None) -> int:
                 help='leave those whose executed copy belongs to this code',
             )
     commands.add_parser('new').add_argument('name', metavar='NAME')
+    commands.add_parser('export')
     given = parser.parse_args(argv)
+    if given.command == 'export':
+        return export()
     if given.command == 'new':
         print(f'wrote {new(given.name).relative_to(ROOT)}')
         return 0
