@@ -26,7 +26,6 @@ interpreter of bench/peers/statistics.txt; without it there are no rows for them
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import tempfile
 import time
@@ -250,15 +249,6 @@ def raced(task, X, y, kind, python, folder) -> list[dict]:
 
 def main() -> Iterator[dict]:
     python = machine.peer_python('statistics')
-    keep = os.environ.get('PARTS')
-    for task, (X, y, kind) in tasks().items():
-        part = Path(keep) / f'{task.replace(":", ",")}.json' if keep else None
-        if part and part.exists():
-            yield from json.loads(part.read_text(encoding='utf-8'))
-            continue
+    for task, given in tasks().items():
         with tempfile.TemporaryDirectory() as folder:
-            found = raced(task, X, y, kind, python, folder)
-        if part:
-            part.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(json.dumps(found), encoding='utf-8')
-        yield from found
+            yield from machine.kept(task.replace(':', ','), raced, task, *given, python, folder)
