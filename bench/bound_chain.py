@@ -81,10 +81,8 @@ def main() -> list[dict]:
     starts = train.starts[:501]
     rng = np.random.default_rng(0)
     for n_classes in (3, 22):
-        scores, transitions = (
-            rng.normal(size=(starts[-1], n_classes)),
-            rng.normal(size=(n_classes, n_classes)),
-        )
+        scores = rng.normal(size=(starts[-1], n_classes))
+        transitions = rng.normal(size=(n_classes, n_classes))
         jobs = {
             'compiled': partial(forward_backward, scores, transitions, starts),
             'numpy': partial(numpy_loop, scores, transitions, starts),

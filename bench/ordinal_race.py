@@ -148,10 +148,8 @@ def questions(n_objects: int, n_terms: int, n_test: int = 10_000, seed: int = 0)
     "Noiseless triplets, in chunks."
     from extreme_opt.core.streams import stream
 
-    points, rng = (
-        stream(seed, 'data').normal(size=(n_objects, 10)) / np.sqrt(20),
-        stream(seed, 'questions'),
-    )
+    points = stream(seed, 'data').normal(size=(n_objects, 10)) / np.sqrt(20)
+    rng = stream(seed, 'questions')
     parts, n_rows = [], 0
     while n_rows < n_terms + n_test:
         rows = rng.integers(n_objects, size=(200_000, 3))
@@ -206,10 +204,8 @@ def mean(values: list[float]) -> tuple[float, float, float]:
 
 def columns(each: list[dict], base: list[dict]) -> dict:
     "What a row says of the rounds of a competitor."
-    error, starts = (
-        np.mean([one['error'] for one in each]),
-        [one['start'] for one in each if one['start'] is not None],
-    )
+    error = np.mean([one['error'] for one in each])
+    starts = [one['start'] for one in each if one['start'] is not None]
     told = dict(test_error=f'{error:.3f}')
     if starts:
         told['start_error'] = f'{np.mean(starts):.2f}'

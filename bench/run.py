@@ -119,10 +119,8 @@ def peers(name: str) -> str | None:
     """The interpreter of the environment of bench/peers/NAME.txt; it is made where it is not there
     or is made from other pins."""
     wanted, folder = (HERE / 'peers' / f'{name}.txt').read_text(encoding='utf-8'), PEERS / name
-    python, stamp = (
-        folder / ('Scripts/python.exe' if os.name == 'nt' else 'bin/python'),
-        folder / 'made_from.txt',
-    )
+    python = folder / ('Scripts/python.exe' if os.name == 'nt' else 'bin/python')
+    stamp = folder / 'made_from.txt'
     if python.exists() and stamp.exists() and stamp.read_text(encoding='utf-8') == wanted:
         return str(python)
     print(f'making the environment of rivals build/peers/{name}', flush=True)
@@ -214,11 +212,9 @@ def alone(name: str) -> None:
     "Measure in this process and store rows and story."
     import machine
 
-    path, full, mark = (
-        scripts()[name],
-        os.environ.get('EXTREME_OPT_FULL') == '1',
-        time.perf_counter(),
-    )
+    path = scripts()[name]
+    full = os.environ.get('EXTREME_OPT_FULL') == '1'
+    mark = time.perf_counter()
     paths = freshness.touched(path, ROOT)
     commit = freshness.here(paths, ROOT)
     rows = measure(name, path)

@@ -58,10 +58,8 @@ def one_pass(whole, params):
 
 def traffic(client) -> list[dict]:
     X, y = sparse_rows(200, 500, 200)
-    bound, double = (
-        LogLinear(X, y, 200, dtype=np.float64),
-        DoubleSum(X, y, 200, alpha=1.0, dtype=np.float64),
-    )
+    bound = LogLinear(X, y, 200, dtype=np.float64)
+    double = DoubleSum(X, y, 200, alpha=1.0, dtype=np.float64)
     small = DoubleSum(*sparse_rows(150_000, 2, 2), 2, dtype=np.float64)
     found, vector = [], np.ones(bound.n_params)
     for name, problem, job, formula in (
@@ -104,11 +102,9 @@ def traffic(client) -> list[dict]:
 
 def scaling(client) -> list[dict]:
     problem = LogLinear(*sparse_rows(200_000, 100, 20), 20)
-    whole, tiny, wide = (
-        Sharded(problem, client, 2),
-        Sharded(LogLinear(*sparse_rows(4, 2, 2), 2), client, 2),
-        LogLinear(*sparse_rows(4, 25_000, 20), 20, dtype=np.float32),
-    )
+    whole = Sharded(problem, client, 2)
+    tiny = Sharded(LogLinear(*sparse_rows(4, 2, 2), 2), client, 2)
+    wide = LogLinear(*sparse_rows(4, 25_000, 20), 20, dtype=np.float32)
     large, moves = Sharded(wide, client, 2), iter(np.linspace(0, 1, 1000))
 
     def at(one):

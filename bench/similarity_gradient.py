@@ -131,18 +131,14 @@ def parts(task, problem, theta, way):
             (chunk, 2 * HIDDEN),
         )
     )
-    table, bias, n_chunks, terms = (
-        towers.TAYLOR.astype(dtype),
-        np.zeros(HIDDEN, dtype),
-        (LEFT + RIGHT) / chunk,
-        problem.terms,
-    )
-    acts, back, first, second = (
-        A[:, :HIDDEN].copy(),
-        A[:, :HIDDEN].copy(),
-        W[:, :HIDDEN].copy(),
-        S[:, :HIDDEN].copy(),
-    )
+    table = towers.TAYLOR.astype(dtype)
+    bias = np.zeros(HIDDEN, dtype)
+    n_chunks = (LEFT + RIGHT) / chunk
+    terms = problem.terms
+    acts = A[:, :HIDDEN].copy()
+    back = A[:, :HIDDEN].copy()
+    first = W[:, :HIDDEN].copy()
+    second = S[:, :HIDDEN].copy()
 
     def products():
         for _ in range(round(n_chunks)):
@@ -161,12 +157,10 @@ def parts(task, problem, theta, way):
                 towers._tangent_inputs(hidden, bias, acts, times)
             towers.times_slope(back, acts, np.zeros(HIDDEN, dtype))
 
-    P, Q, to_left, to_right = (
-        point.left,
-        point.right,
-        np.zeros_like(point.left),
-        np.zeros_like(point.right),
-    )
+    P = point.left
+    Q = point.right
+    to_left = np.zeros_like(point.left)
+    to_right = np.zeros_like(point.right)
     if task == 'gradient':
 
         def observed():
@@ -177,11 +171,9 @@ def parts(task, problem, theta, way):
             pairs.add_unseen(to_left, P, terms.left_impute, terms.row_weights, H, OMEGA)
             pairs.add_unseen(to_right, Q, terms.right_impute, terms.column_weights, G, OMEGA, -1.0)
     else:
-        directions, moved, at = (
-            [whole._move(problem, side, point, way) for side in (0, 1)],
-            np.empty_like(point.seen.curvatures),
-            terms.pairs,
-        )
+        directions = [whole._move(problem, side, point, way) for side in (0, 1)]
+        moved = np.empty_like(point.seen.curvatures)
+        at = terms.pairs
 
         def observed():
             pairs.for_each_chunk(
@@ -202,10 +194,8 @@ def parts(task, problem, theta, way):
             pairs.spread_all(terms, moved, P, Q, to_left, to_right)
 
         def gramians():
-            W_c, H_c = (
-                cross_gramian(directions[0], P, terms.row_weights),
-                cross_gramian(directions[1], Q, terms.column_weights),
-            )
+            W_c = cross_gramian(directions[0], P, terms.row_weights)
+            H_c = cross_gramian(directions[1], Q, terms.column_weights)
             _add_directional(
                 to_left, directions[0], P, terms.row_weights, point.right_gramian, H_c, OMEGA
             )
@@ -278,12 +268,10 @@ def jax_peer(task, dtype, form):
     import jax.numpy as jnp
 
     rows, columns, theta, way = data(dtype)
-    rows, columns, theta, way = (
-        jnp.asarray(rows),
-        jnp.asarray(columns),
-        tuple(map(jnp.asarray, theta)),
-        tuple(map(jnp.asarray, way)),
-    )
+    rows = jnp.asarray(rows)
+    columns = jnp.asarray(columns)
+    theta = tuple(map(jnp.asarray, theta))
+    way = tuple(map(jnp.asarray, way))
 
     def tower(E, b, W, c, S, d):
         return jax.nn.elu(jax.nn.elu(E + b) @ W.T + c) @ S.T + d
@@ -337,10 +325,8 @@ def child(peer, task, kind):
     )
     result = job()
     peak = machine.peak_mb()
-    a, b = (
-        np.random.default_rng(0).normal(size=(1024, HIDDEN)).astype(dtype),
-        np.random.default_rng(1).normal(size=(HIDDEN, HIDDEN)).astype(dtype),
-    )
+    a = np.random.default_rng(0).normal(size=(1024, HIDDEN)).astype(dtype)
+    b = np.random.default_rng(1).normal(size=(HIDDEN, HIDDEN)).astype(dtype)
     print(
         json.dumps(
             dict(

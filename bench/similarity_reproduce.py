@@ -95,12 +95,10 @@ def run_for(problem, solver, start, n_rows) -> list[tuple]:
     "(clock, parameters, work) at the start and at five marks; the start alone where it diverged."
     if hasattr(solver, 'warmup_problem'):
         minimize(problem.warmup_problem(), solver.warmup_problem(), max_iter=1)
-    state, rng, clock, points = (
-        solver.init(problem, start),
-        np.random.default_rng(0),
-        0.0,
-        [(0.0, start, 0.0)],
-    )
+    state = solver.init(problem, start)
+    rng = np.random.default_rng(0)
+    clock = 0.0
+    points = [(0.0, start, 0.0)]
     marks = list(SECONDS * np.array([0.06, 0.12, 0.25, 0.5, 1.0]))
     while marks:
         begin = time.process_time()
@@ -151,18 +149,14 @@ def curves(title, train, test, log, only: tuple[str, ...] = ()) -> list[dict]:
     for name, solver in methods.items():
         if only and name not in only:
             continue
-        points, peer = (
-            run_for(problem, solver, start, n_rows),
-            f'rate {rate:.1e}' if name in ('SOGram', 'Sampling') else '',
-        )
+        points = run_for(problem, solver, start, n_rows)
+        peer = f'rate {rate:.1e}' if name in ('SOGram', 'Sampling') else ''
         while (
             len(points) == 1 and solver.learning_rate > 1e-4 * rate
         ):  # it diverged at the rate of gradient descent
             solver = replace(solver, learning_rate=solver.learning_rate / 8)
-            points, peer = (
-                run_for(problem, solver, start, n_rows),
-                f'rate {solver.learning_rate:.1e}, diverged at {8 * solver.learning_rate:.1e}',
-            )
+            points = run_for(problem, solver, start, n_rows)
+            peer = f'rate {solver.learning_rate:.1e}, diverged at {8 * solver.learning_rate:.1e}'
         for seconds, params, work in points:
             found = judged(problem, params, test, train)
             loss = problem.loss(params)

@@ -86,10 +86,8 @@ def made(shape: str, replaced: bool) -> dict:
     pools = np.argpartition(rng.random((n_classes, n_features), np.float32), n_nonzero, axis=1)[
         :, :n_nonzero
     ].astype(np.int32)
-    classes, columns = (
-        rng.integers(n_classes, size=n_samples),
-        np.empty((n_samples, n_nonzero), np.int32),
-    )
+    classes = rng.integers(n_classes, size=n_samples)
+    columns = np.empty((n_samples, n_nonzero), np.int32)
     for i, k in enumerate(classes):
         own = rng.choice(pools[k], n_nonzero // 2, replace=False)
         others = rng.choice(n_features, 2 * n_nonzero, replace=False).astype(np.int32)

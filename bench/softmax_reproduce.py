@@ -64,12 +64,10 @@ from extreme_opt.softmax.implicit import pair_step
 
 LONG = True  # needs data that are not in the package
 SEEDS = range(1, 4)
-PASSES, DECAY, RATES, MARKS = (
-    50,
-    0.9,
-    [10.0**power for power in range(-3, 4)],
-    (1, 2, 5, 10, 20, 30, 40, 50),
-)
+PASSES = 50
+DECAY = 0.9
+RATES = [10.0**power for power in range(-3, 4)]
+MARKS = (1, 2, 5, 10, 20, 30, 40, 50)
 KINDS = dict(OneVsEach=OneVsEach, NCE=NCE, ImportanceSampled=ImportanceSampled)
 SOLVERS = {
     'SGD': UMax(threshold=math.inf),
@@ -232,18 +230,14 @@ def published(
 ) -> tuple[dict[str, str], float]:
     """Scores and seconds of 50 passes with the settings of the published runs (file, zero, all), or
     ours (random, log K, wrong)."""
-    problem, rng, m, seconds = (
-        DoubleSum(*task),
-        np.random.default_rng(2),
-        1 if method == 'ImplicitSGD' else 5,
-        0.0,
-    )
-    params, n, K, rows = (
-        problem.init_params(),
-        problem.n_samples,
-        problem.n_classes,
-        problem.features,
-    )
+    problem = DoubleSum(*task)
+    rng = np.random.default_rng(2)
+    m = 1 if method == 'ImplicitSGD' else 5
+    seconds = 0.0
+    params = problem.init_params()
+    n = problem.n_samples
+    K = problem.n_classes
+    rows = problem.features
     weights, log_norms = problem.unpack(params)
     if start == 'zero':
         log_norms[:] = 0
@@ -340,10 +334,8 @@ def main() -> list[dict]:
                     *run('UMax', every[name], rate, alpha=alpha)[PASSES],
                 )
 
-    theirs, ours = (
-        dict(order='file', start='zero', classes='all'),
-        dict(order='random', start='log K', classes='wrong'),
-    )
+    theirs = dict(order='file', start='zero', classes='all')
+    ours = dict(order='random', start='log K', classes='wrong')
     for name, powers in TABLE_2.items():
         if name not in every:
             continue

@@ -618,10 +618,8 @@ def fold(summary: str, text: list[str]) -> list[str]:
 
 def index_page(folder: Path) -> list[str]:
     every, targets = lines(), aims()
-    found, plainer = (
-        [line for line in every if not line.baseline],
-        [line for line in every if line.baseline],
-    )
+    found = [line for line in every if not line.baseline]
+    plainer = [line for line in every if line.baseline]
     alt = race_figure(found, folder / 'races.png')
     text = head(
         'Measurements',
@@ -730,10 +728,8 @@ of 100%."""
 
 def roof_page(folder: Path) -> list[str]:
     told = table('roofline')
-    kernels, rates = (
-        [row for row in told if row['peer'] == 'limit'],
-        [row for row in told if row['peer'] == 'machine'],
-    )
+    kernels = [row for row in told if row['peer'] == 'limit']
+    rates = [row for row in told if row['peer'] == 'machine']
     text = head(
         'How near the limit',
         'Each kernel beside what the machine can do at most, measured in the same run.',

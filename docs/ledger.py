@@ -815,14 +815,12 @@ class Tally(NamedTuple):
 
 def tally(chapter: str, numbered_only: bool = True) -> Tally:
     "The last whole run of a chapter's mutants."
-    part, kept = (
-        [
-            row
-            for row in rows([chapter])
-            if row.verdict != 'not checkable' and not (numbered_only and row.verdict == 'ours')
-        ],
-        stored(),
-    )
+    part = [
+        row
+        for row in rows([chapter])
+        if row.verdict != 'not checkable' and not (numbered_only and row.verdict == 'ours')
+    ]
+    kept = stored()
     said, found = sources_of(part), [kept[row.id] for row in part if row.id in kept]
     older = tuple(
         row.id

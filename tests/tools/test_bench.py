@@ -207,10 +207,8 @@ def test_peak_memory_is_that_of_the_process_itself(bench, tmp_path):
     )
     parent = np.ones(60_000_000)
     assert machine.peak_mb() > 450
-    small, large = (
-        machine.fresh(tmp_path / 'one.py', 'job', 10),
-        machine.fresh(tmp_path / 'one.py', 'large'),
-    )
+    small = machine.fresh(tmp_path / 'one.py', 'job', 10)
+    large = machine.fresh(tmp_path / 'one.py', 'large')
     del parent
     assert (
         small['total'] == 45 and small['peak_mb'] < 400 and large['peak_mb'] > small['peak_mb'] + 90
