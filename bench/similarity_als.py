@@ -149,6 +149,17 @@ def interval(values) -> tuple[float, float]:
     return tuple(np.quantile(means, [0.025, 0.975]))
 
 
+def ends(column, values, sign='') -> dict:
+    "The interval of a mean as two columns."
+    both = zip(('low', 'high'), interval(values))
+    return {f'{column}_{end}': f'{value:{sign}.4f}' for end, value in both}
+
+
+def difference(column, values) -> dict:
+    "A mean difference with its interval."
+    return {column: f'{values.mean():+.4f}'} | ends(column, values, '+')
+
+
 def judged(trials, train, test, title, method) -> dict:
     """The best trial on a tenth of the training pairs, fitted to all of them: per-user recall,
     seconds, setting."""
@@ -195,7 +206,6 @@ def defaults(title, train, moved) -> dict:
         seconds=f'{told["seconds"]:.3g}',
         how='processor seconds of one fit',
         recall_20=f'{told["recall"]:.4f}',
-        peak_mb=round(machine.peak_mb(), 1),
     )
 
 
@@ -218,7 +228,6 @@ def main() -> Iterator[dict]:
         base = np.array(ended[PEER]['recalls']) if PEER in ended else None
         for method, told in ended.items():
             values = np.array(told['recalls'])
-            low, high = interval(values)
             row = machine.row(
                 method=method,
                 task=f'als {title}',
@@ -226,17 +235,10 @@ def main() -> Iterator[dict]:
                 seconds=f'{told["seconds"]:.3g}',
                 how='processor seconds of one fit',
                 recall_20=f'{values.mean():.4f}',
-                recall_low=f'{low:.4f}',
-                recall_high=f'{high:.4f}',
-                peak_mb=round(machine.peak_mb(), 1),
+                **ends('recall', values),
             )
             if base is not None and method != PEER:
-                low, high = interval(values - base)
-                row |= dict(
-                    difference=f'{(values - base).mean():+.4f}',
-                    difference_low=f'{low:+.4f}',
-                    difference_high=f'{high:+.4f}',
-                )
+                row |= difference('difference', values - base)
             print(
                 f'{title}: {method}: recall@20 {row["recall_20"]}, {row["seconds"]} s, '
                 f'{told["peer"]}; {row.get("difference", "")}',

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 
 import machine
-from similarity_reproduce import MEASURES, RANK, sets
+from similarity_reproduce import MEASURES, RANK, cells, sets
 
 from extreme_opt.core import GaussNewton
 from extreme_opt.similarity import MLP, Linear, popularity, rank_measures
@@ -68,14 +68,7 @@ def judged(train, test, make) -> dict:
     took = time.perf_counter() - mark
     found = rank_measures(score, test, train, MEASURES)
     end = dict(loss=f'{score.loss:.5g}') if hasattr(score, 'loss') else {}
-    return dict(
-        seconds=f'{took:.1f}',
-        peak_mb=round(machine.peak_mb(), 1),
-        mean_precision_5=f'{found["mean_precision@5"]:.4f}',
-        recall_20=f'{found["recall@20"]:.4f}',
-        ndcg_20=f'{found["ndcg@20"]:.4f}',
-        **end,
-    )
+    return dict(seconds=f'{took:.1f}', peak_mb=round(machine.peak_mb(), 1), **cells(found), **end)
 
 
 def main() -> Iterator[dict]:

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 import machine
 import numpy as np
 import scipy.sparse
-from similarity_als import interval
+from similarity_als import difference
 
 from extreme_opt import data
 from extreme_opt.similarity.cold import dense_scores, unit_rows
@@ -195,17 +195,14 @@ def main() -> Iterator[dict]:
         for seed, one in enumerate(told if name in WIDENED else ()):
             one |= machine.kept(f'{name} {seed} widths', widths, name, seed)
         for method in told[0]:
-            row = dict(
+            row = machine.row(
                 method=method,
                 task=f'new entities of {name}',
                 peer='; '.join(dict.fromkeys(one[method]['peer'] for one in told)),
-                threads=1,
                 peak_mb='',
                 seconds=f'{told[0][method]["seconds"]:.3g}',
                 n_entities=sum(len(one[method]['ndcg@20']) for one in told),
                 how=f'means over the new entities of {N_SPLITS} splits',
-                versions=machine.versions('scikit-learn'),
-                date=machine.today(),
             )
             for measure in MEASURES:
                 short = measure.split('@')[0]
@@ -213,7 +210,5 @@ def main() -> Iterator[dict]:
                 auto = np.concatenate([one['auto'][measure] for one in told])
                 row[f'{short}_20'] = f'{mine.mean():.4f}'
                 if method != 'auto':
-                    row[f'{short}_difference'] = f'{(auto - mine).mean():+.4f}'
-                    for end, value in zip(('low', 'high'), interval(auto - mine)):
-                        row[f'{short}_difference_{end}'] = f'{value:+.4f}'
+                    row |= difference(f'{short}_difference', auto - mine)
             yield row

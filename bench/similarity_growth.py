@@ -75,7 +75,6 @@ def main() -> list[dict]:
                 peer='kernel' if method != 'naive value' else 'numpy',
                 seconds=timing,
                 **measured,
-                peak_mb=round(machine.peak_mb(), 1),
             )
         )
 

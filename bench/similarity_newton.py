@@ -105,5 +105,4 @@ def main() -> Iterator[dict]:
                 peer='kernel',
                 seconds=f'{np.median([took for _, took in found]):.2f}',
                 **told,
-                peak_mb=round(machine.peak_mb(), 1),
             )

@@ -80,6 +80,11 @@ def judged(problem, params, test, seen) -> dict:
     return rank_measures(lambda rows: P[rows] @ Q.T, test, seen, MEASURES)
 
 
+def cells(found: dict) -> dict:
+    "The measures as a row tells them."
+    return {name.replace('@', '_'): f'{found[name]:.4f}' for name in MEASURES}
+
+
 def work_of(state, n_rows=1) -> float:
     "Evaluations of the loss that a run has cost so far."
     if hasattr(state, 'n_products'):
@@ -271,9 +276,7 @@ def lists(title, train, test, log) -> list[dict]:
                 task=f'lists {title}',
                 peer=chosen,
                 seconds=f'{seconds:.1f}',
-                mean_precision_5=f'{found["mean_precision@5"]:.4f}',
-                recall_20=f'{found["recall@20"]:.4f}',
-                ndcg_20=f'{found["ndcg@20"]:.4f}',
+                **cells(found),
             )
         )
         log(
@@ -284,15 +287,7 @@ def lists(title, train, test, log) -> list[dict]:
     n_test = np.diff(test.indptr)
     top = {name: max_score(name, n_test[n_test > 0]) for name in MEASURES}
     out.append(
-        dict(
-            method='a perfect list',
-            task=f'lists {title}',
-            peer='',
-            seconds='',
-            mean_precision_5=f'{top["mean_precision@5"]:.4f}',
-            recall_20=f'{top["recall@20"]:.4f}',
-            ndcg_20=f'{top["ndcg@20"]:.4f}',
-        )
+        dict(method='a perfect list', task=f'lists {title}', peer='', seconds='', **cells(top))
     )
     return out
 
@@ -324,9 +319,7 @@ def defaults(title, train, log) -> list[dict]:
                 task=f'defaults {title}',
                 peer=f'ridge {times:g} x auto, unobserved weight {weight:g} x auto',
                 seconds=f'{time.perf_counter() - begin:.1f}',
-                mean_precision_5=f'{found["mean_precision@5"]:.4f}',
-                recall_20=f'{found["recall@20"]:.4f}',
-                ndcg_20=f'{found["ndcg@20"]:.4f}',
+                **cells(found),
             )
         )
         log(f'{title}: {out[-1]["peer"]}: recall@20 {found["recall@20"]:.4f}')

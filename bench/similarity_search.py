@@ -42,8 +42,8 @@ from similarity_als import (
     PEER,
     RANK,
     REGULARIZATION,
+    difference,
     implicit_trials,
-    interval,
     recalls,
 )
 from similarity_als import sets as five_sets
@@ -204,7 +204,6 @@ def main() -> Iterator[dict]:
                 peer=one['peer'],
                 seconds=f'{one["seconds"]:.3g}',
                 how='processor seconds of one fit, the search included',
-                peak_mb=round(machine.peak_mb(), 1),
             )
             for measure in MEASURES:
                 short, values = measure.split('@')[0], np.array(one[measure])
@@ -214,8 +213,5 @@ def main() -> Iterator[dict]:
                     ('EASE', f'{short}_less_ease'),
                 ):
                     if other in told and method != other:
-                        less = values - np.array(told[other][measure])
-                        row[column] = f'{less.mean():+.4f}'
-                        for end, value in zip(('low', 'high'), interval(less)):
-                            row[f'{column}_{end}'] = f'{value:+.4f}'
+                        row |= difference(column, values - np.array(told[other][measure]))
             yield row

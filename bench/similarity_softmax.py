@@ -25,7 +25,7 @@ from collections.abc import Iterator
 
 import machine
 import numpy as np
-from similarity_als import interval
+from similarity_als import difference
 from similarity_reproduce import sets
 from sklearn.exceptions import ConvergenceWarning
 
@@ -143,17 +143,11 @@ def main() -> Iterator[dict]:
                 peer=told['told'],
                 seconds=f'{told["seconds"]:.3g}',
                 how='processor seconds of one fit',
-                peak_mb=round(machine.peak_mb(), 1),
             )
             for name in MEASURES:
                 row[name.replace('@', '_')] = f'{np.mean(told[name]):.4f}'
             if method != 'all pairs':
                 gap = np.array(told['ndcg@20']) - np.array(ended['all pairs']['ndcg@20'])
-                low, high = interval(gap)
-                row |= dict(
-                    difference=f'{gap.mean():+.4f}',
-                    difference_low=f'{low:+.4f}',
-                    difference_high=f'{high:+.4f}',
-                )
+                row |= difference('difference', gap)
             print(title, row, flush=True)
             yield row
