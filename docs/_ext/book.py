@@ -16,12 +16,16 @@ import html
 import json
 import os
 import pickle
+import posixpath
 import re
 import tempfile
 import textwrap
 from pathlib import Path
 
 import yaml
+from bs4 import BeautifulSoup
+from pydata_sphinx_theme.toctree import add_toctree_functions
+from sphinx.environment.adapters.toctree import _get_toctree_ancestors
 from sphinx.errors import SphinxError
 from sphinx.search.en import SearchEnglish
 
@@ -315,7 +319,7 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
         nbformat=4,
         nbformat_minor=4,
         metadata=dict(
-            kernelspec=language, language_info=dict(name='python', pygments_lexer='ipython3')
+            kernelspec=language, language_info=dict(name='python', pygments_lexer='python')
         ),
     )
 
@@ -698,6 +702,53 @@ def stay_on_the_shelf(app, page, template, context, doctree):
                 context[side] = None
 
 
+class Menu:
+    "The menu of a shelf, drawn once by the theme: seen from a page, with the way to it marked."
+
+    def __init__(self, drawn: str, front: str):
+        self.soup, folder = BeautifulSoup(drawn, 'html.parser'), posixpath.dirname(front)
+        links = self.soup.select('a.internal')
+        places = [posixpath.normpath(posixpath.join(folder, one['href'])) for one in links]
+        self.links = list(zip(places, links))
+
+    def seen_from(self, page: str) -> str:
+        folder, before = posixpath.dirname(page) or '.', []
+
+        def mark(tag, **changed):
+            before.append((tag, dict(tag.attrs)))
+            tag.attrs |= changed
+
+        for place, link in self.links:
+            link['href'] = posixpath.relpath(place, folder)
+            if place == f'{page}.html':
+                mark(link, **{'href': '#', 'class': ['current', *link['class']]})
+                for tag in link.find_parents(['li', 'ul']):
+                    first, rest = tag.get('class', [])[:1], tag.get('class', [])[1:]
+                    mine = [*first, 'current', 'active', *rest]
+                    mark(tag, **{'class': mine if tag.name == 'li' else ['current', *first, *rest]})
+                for tag in filter(None, [link.parent.details, *link.find_parents('details')]):
+                    mark(tag, open='open')
+        text = str(self.soup)
+        for tag, attrs in reversed(before):
+            tag.attrs = attrs
+        return text
+
+
+def one_menu_a_shelf(menus: dict, app, page, template, context, doctree):
+    "The theme draws the menu anew for each page, which takes half of the time of writing them."
+
+    def menu(kind, **settings):
+        front = [*_get_toctree_ancestors(app.env.toctree_includes, page)][-1]
+        key = front, kind, *settings.items()
+        if key not in menus:
+            there = dict(context)
+            add_toctree_functions(app, front, template, there, None)
+            menus[key] = Menu(str(there['generate_toctree_html'](kind, **settings)), front)
+        return menus[key].seen_from(page)
+
+    context['generate_toctree_html'] = menu
+
+
 def all_when_pages_come_or_go(app, env, added, changed, removed):
     "The margin names every page of a shelf: when one comes or goes, all are written again."
     return sorted(env.found_docs) if added or removed else []
@@ -738,4 +789,5 @@ def setup(app):
     app.connect('doctree-read', finish_nodes)
     app.connect('html-page-context', stay_on_the_shelf)
     app.connect('html-page-context', fold_docstrings)
+    app.connect('html-page-context', functools.partial(one_menu_a_shelf, {}), priority=900)
     return dict(version='1', parallel_read_safe=True, parallel_write_safe=True)
