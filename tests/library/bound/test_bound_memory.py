@@ -76,14 +76,6 @@ def test_free_columns_weights_and_float32():
     assert run.state.params.dtype == np.float32 and run.column('loss')[-1] < run.column('loss')[0]
 
 
-def test_it_goes_on_from_a_checkpoint(tmp_path):
-    problem = problem_of('dense', ridge=1e-2)
-    whole = minimize(problem, QuasiMajorizer(), max_iter=12)
-    minimize(problem, QuasiMajorizer(), max_iter=5, checkpoint=tmp_path / 'run.npz')
-    again = minimize(problem, QuasiMajorizer(), max_iter=12, resume=tmp_path / 'run.npz')
-    np.testing.assert_array_equal(again.state.params, whole.state.params)
-
-
 def test_settings_are_checked():
     for name, value in (('history_size', 0), ('decrease', 1.0)):
         with pytest.raises(ValueError, match=f'{name}={value}'):

@@ -9,6 +9,7 @@ It needs what the package needs and no extras; with numba there, its kernels are
 
 import json
 import sys
+from functools import partial
 
 if 'block' in sys.argv[1:]:
     sys.modules['numba'] = None  # type: ignore[assignment]
@@ -23,7 +24,7 @@ from extreme_opt.core.svrg import SVRG  # noqa: E402
 from extreme_opt.ordinal.plain import proof, which_question  # noqa: E402
 from extreme_opt.similarity import MLP, Linear  # noqa: E402
 
-JOBS = {}
+JOBS, RUNS = {}, {}  # RUNS: those that minimize: name -> (what makes the problems, the solvers)
 
 
 def job(function):
@@ -31,8 +32,19 @@ def job(function):
     return function
 
 
+def runs(*solvers, max_iter=2):
+    "The job of a function that makes problems: where each solver ends on each of them."
+
+    def kept(function):
+        name = function.__name__.replace('__', '.')
+        RUNS[name] = function, solvers
+        JOBS[name] = lambda: ends(function(), solvers, max_iter)
+        return function
+
+    return kept
+
+
 def ends(problems, solvers, max_iter=2):
-    "Where each solver ends on each problem."
     return [
         core.minimize(problem, solver, max_iter=max_iter).state.params
         for problem in problems
@@ -73,11 +85,9 @@ def core__linalg():
     ]
 
 
-@job
+@runs(SGD(0.05), GradientDescent(), GradientDescent('adagrad'), core.LBFGS(), max_iter=3)
 def core__descent():
-    problem = core.LeastSquares(X.toarray(), Y.astype(float), ridge=0.1)
-    kinds = SGD(0.05), GradientDescent(), GradientDescent(scaling='adagrad'), core.LBFGS()
-    return ends([problem], kinds, 3)
+    return [core.LeastSquares(X.toarray(), Y.astype(float), ridge=0.1)]
 
 
 @job
@@ -89,25 +99,28 @@ def data__made_up():
     return [*made, distances.sum(), len(names)]
 
 
-def double_sums(solver):
-    kinds = [
+def double_sums():
+    return [
         softmax.DoubleSum(each, Y, ridge=0.01, dtype=dtype)
         for each in KINDS
         for dtype in (np.float64, np.float32)
     ]
-    return lambda: ends(kinds, [solver])
 
 
-JOBS['softmax.umax'] = double_sums(softmax.UMax(learning_rate=0.5, n_negatives=2))
-JOBS['softmax.implicit'] = double_sums(softmax.ImplicitSGD(learning_rate=1.0))
-JOBS['softmax.sgd'] = double_sums(SGD(0.01))
+for _name, _solver in dict(
+    umax=softmax.UMax(learning_rate=0.5, n_negatives=2),
+    implicit=softmax.ImplicitSGD(learning_rate=1.0),
+    sgd=SGD(0.01),
+).items():
+    JOBS[f'softmax.{_name}'] = partial(lambda solver: ends(double_sums(), [solver]), _solver)
+    RUNS[f'softmax.{_name}'] = double_sums, (_solver,)
 
 
-@job
+@runs(SGD(0.1))
 def softmax__rivals():
     rivals = softmax.OneVsEach, softmax.NCE, softmax.ImportanceSampled
     problems = [kind(values, Y, n_negatives=2) for kind in rivals for values in KINDS]
-    return ends([*problems, softmax.FullSoftmax(X, Y)], [SGD(0.1)])
+    return [*problems, softmax.FullSoftmax(X, Y)]
 
 
 def classified(fit):
@@ -146,20 +159,20 @@ def bound__classifier():
     return [[*classified(fit)[:2], [fit.bound_gap_]] for fit in fits]
 
 
-LOG_LINEAR = [bound.LogLinear(values, Y, ridge=0.1) for values in KINDS]
-
-
-@job
+@runs(Majorizer(), Majorizer(solve='cg'), Newton(), bound.QuasiMajorizer())
 def bound__majorizer():
-    solvers = Majorizer(), Majorizer(solve='cg'), Newton(), bound.QuasiMajorizer()
-    return ends(LOG_LINEAR, solvers)
+    kinds = *KINDS, X.toarray().astype(np.float32)
+    return [bound.LogLinear(values, Y, ridge=0.1) for values in kinds]
 
 
-@job
+@runs(
+    bound.StochasticMajorizer(batch_size=6),
+    bound.StochasticMajorizer(batch_size=6, curvature='batch'),
+    bound.IncrementalMajorizer(batch_size=6, relaxation=1.5),
+    max_iter=3,
+)
 def bound__stochastic():
-    one, other = bound.StochasticMajorizer, bound.IncrementalMajorizer
-    ways = one(batch_size=6), one(batch_size=6, curvature='batch'), other(6, relaxation=1.5)
-    return ends(LOG_LINEAR, ways, 3)
+    return bound__majorizer()
 
 
 @job
@@ -182,32 +195,34 @@ def comparisons():
     return [np.array([*filter(whole, rng.integers(8, size=(60, n)))]) for n in (3, 4)]
 
 
-@job
+@runs(
+    SVRG(),
+    SVRG(step_sizes.SBB(0.1, kind='geometric'), 3),
+    *map(SVRG, (step_sizes.Damped(), step_sizes.BB(), step_sizes.FixedStep(0.01))),
+    SGD(0.01),
+)
 def ordinal__svrg():
     kinds = ordinal.STE(), ordinal.TSTE(), ordinal.CKL(), ordinal.Hinge(), ordinal.SOE()
-    rules = step_sizes.Damped(), step_sizes.BB(), step_sizes.FixedStep(0.01)
-    lazy = SVRG(step_sizes.SBB(0.1, kind='geometric'), 3)
-    problems = [
+    return [
         ordinal.Comparisons(rows, 2, loss, 8, ridge=ridge)
         for rows in comparisons()
         for loss in kinds
         for ridge in (0.0, 0.1)
     ]
-    return ends(problems, [SVRG(), lazy, *map(SVRG, rules), SGD(0.01)])
 
 
-@job
+@runs(ordinal.ProjectedGradient(), max_iter=4)
 def ordinal__gram():
     rows = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]])
     one = ordinal.GramComparisons(rows, ordinal.STE(), trace=0.1)
-    two = ordinal.GramComparisons(rows, ordinal.TSTE(1.0), rank=2)
-    three = ordinal.GramComparisons([[0, 1, 2, 3], [1, 3, 0, 2]])
-    return [
-        *ends([one, two], [ordinal.ProjectedGradient()], 4),
-        three.grad(np.outer([0.0, 1, 3, 7], [0, 1, 3, 7]).ravel() / 9) ** 2,
-        *proof.lyapunov(5, 2, 0.02),
-        proof.largest_batch(1000, 1.0),
-    ]
+    return [one, ordinal.GramComparisons(rows, ordinal.TSTE(1.0), rank=2)]
+
+
+@job
+def ordinal__proof():
+    four = ordinal.GramComparisons([[0, 1, 2, 3], [1, 3, 0, 2]])
+    grad = four.grad(np.outer([0.0, 1, 3, 7], [0, 1, 3, 7]).ravel() / 9)
+    return [grad**2, *proof.lyapunov(5, 2, 0.02), proof.largest_batch(1000, 1.0)]
 
 
 @job
@@ -234,18 +249,20 @@ def pairs(**options):
     return similarity.AllPairs(OBSERVED, features, ridge=0.1, **sizes, **TOWERS, **options)
 
 
-@job
+@runs(GradientDescent(), max_iter=3)
 def similarity__problem():
-    problems = [pairs(), pairs(penalty='all', **SQUARED), pairs(impute=0.0)]
-    return ends(problems, [GradientDescent()], 3)
+    return [pairs(), pairs(penalty='all', **SQUARED), pairs(impute=0.0)]
 
 
-@job
+@runs(
+    similarity.BlockSGD(share=0.5),
+    similarity.BlockSGD(1e-3, share=0.5, scaling=None),
+    similarity.PairSGD(share=0.5),
+    similarity.PairSGD(share=0.3, sampler='entities'),
+    similarity.SOGram(share=0.3),
+)
 def similarity__sampled():
-    block, pair, sogram = similarity.BlockSGD, similarity.PairSGD, similarity.SOGram
-    fixed, entities = block(1e-3, share=0.5, scaling=None), pair(share=0.3, sampler='entities')
-    solvers = block(share=0.5), fixed, pair(share=0.5), entities, sogram(share=0.3)
-    return ends([pairs()], solvers)
+    return [pairs(), pairs(dtype=np.float32)]
 
 
 @job
@@ -258,9 +275,9 @@ def similarity__ranking():
     return [*found, *similarity.top_k(scored[0], np.arange(9), 7, 3, train)]
 
 
-@job
+@runs(core.GaussNewton(max_products=4))
 def similarity__gauss_newton():
-    return ends([pairs(), pairs(**SQUARED)], [core.GaussNewton(max_products=4)])
+    return [pairs(), pairs(**SQUARED)]
 
 
 @job
