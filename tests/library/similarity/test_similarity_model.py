@@ -1259,6 +1259,24 @@ def test_the_prediction_of_a_pair_leaves_it_out():
     assert exact - 0.15 < penalty_scale(pairs, seen.shape) <= exact
 
 
+def test_the_share_of_a_pair_in_its_own_prediction_is_that_of_its_projection():
+    "Eq. (I2): the unit matrix of a pair, projected on what ten components can change."
+    rng = np.random.default_rng(0)
+    seen = np.arange(100)[:, None] % 10 == np.arange(90) % 10
+    seen &= rng.random(seen.shape) < 0.6
+    U, values, V = np.linalg.svd(seen.astype(float), full_matrices=False)
+    P, Q, fitted = U[:, :10] @ U[:, :10].T, V[:10].T @ V[:10], (U[:, :10] * values[:10]) @ V[:10]
+    signal = []
+    for i, j in np.argwhere(seen):
+        unit = np.zeros(seen.shape)
+        unit[i, j] = 1
+        own = (P @ unit + unit @ Q - P @ unit @ Q)[i, j]
+        signal.append((fitted[i, j] - own) / (1 - own))
+    s = np.median(signal)
+    assert 0.5 < s < 0.6  # between the limits of the scale
+    assert penalty_scale(np.argwhere(seen), seen.shape) == pytest.approx((1 / s - 1) ** 2, 1e-3)
+
+
 @pytest.mark.parametrize('pairs', [np.array([[0, 0]]), np.eye(3)])
 def test_penalties_of_next_to_nothing(pairs):
     pairs = sparse.csr_array(pairs) if pairs.shape == (3, 3) else pattern(pairs, (2, 2))
