@@ -736,7 +736,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         rows, the fit is worse than none."""
         best = getattr(run.state, 'best', None)
         if best is not None:
-            run.state = replace(run.state, params=best, current=best, lowest=None)
+            ended: Any = run.state
+            run.state = replace(ended, params=best, current=best, lowest=None)
         with np.errstate(over='ignore', invalid='ignore'):
             self._adopt()
         if not np.isfinite(self.intercept_).all():  # weights are, times the height they are not
