@@ -1021,6 +1021,15 @@ def test_four_columns_of_which_one_holds_no_objects_are_asked_about():
     for given in frames({**ids, 'person': few}):
         with expect_fail(ValueError, contains="a column 'person' besides those that fit saw"):
             model.predict(given)
+    spread = person % 40  # never the object beside it, so that rows can be read as two pairs
+    for column, three in (('Worker ID', 'abc'), ('x', ('anchor', 'left', 'right'))):
+        for given in frames(
+            {**dict(zip(three, q.T)), column: np.where(spread == q[:, 2], 99, spread)}
+        ):
+            with expect_fail(ValueError, contains=f'column {column!r} {words}'):
+                OrdinalEmbedding(2).fit(given, yes)
+    with expect_fail(ValueError, contains='or leave out a column that holds no objects'):
+        OrdinalEmbedding(2, n_objects=12).fit(np.column_stack([q, q[:, 2]]), yes)
     rows = fours()
     wanted = OrdinalEmbedding(2, n_init=1).fit(rows)
     for given in frames(dict(zip(('i', 'j', 'l', 'k'), rows.T))):
