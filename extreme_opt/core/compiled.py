@@ -9,6 +9,7 @@ __all__ = ['plain_njit', 'njit', 'prefetch', 'timed_chunks', 'parallel_for']
 import hashlib
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -67,6 +68,14 @@ def _say_not_kept() -> None:  # once
     )
 
 
+@cache
+def _say_compiling() -> None:  # once
+    told: Any = sys.stderr
+    if told is not None and (told.isatty() or type(told).__module__.startswith('ipykernel')):
+        said = 'extreme_opt: compiling, some seconds, once on this machine'
+        print(said, file=told, flush=True)
+
+
 def _keep(kernel: Any) -> None:
     "Have the machine code of a kernel kept on disk for as long as the sources stay as they are."
     try:
@@ -82,8 +91,17 @@ def _keep(kernel: Any) -> None:
             _say_not_kept()
 
     kernel._cache.save_overload = save_or_say
-    file = kernel._cache._cache_file
     ours = kernel.__module__.partition('.')[0] == 'extreme_opt'
+    kept = kernel._cache.load_overload
+
+    def kept_or_say(*args: Any) -> Any:
+        found = kept(*args)
+        if found is None and ours:  # it is compiled next
+            _say_compiling()
+        return found
+
+    kernel._cache.load_overload = kept_or_say
+    file = kernel._cache._cache_file
     file._source_stamp = _sources() if ours else (file._source_stamp, _sources())
     load = file._load_index
 

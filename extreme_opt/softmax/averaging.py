@@ -6,6 +6,7 @@
 __all__ = ['WatchedState', 'AveragedSolver', 'ValidationLoss']
 
 # %% ../../nbs/engine/softmax/58_averaging.ipynb #462be834
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,10 +27,22 @@ class WatchedState(State):
         Last iterate of the inner solver.
     closing : int, default=0
         Which step of the last ones comes next, over which the rate falls to its end; 0: none.
+    closing_from : int, default=0
+        After which step they go on.
+    lowest : ndarray or None of shape (n_params,), default=None
+        Parameters that the judge found lowest; `best` are these or later ones.
+    lowest_losses : ndarray or None of shape (n_judged,), default=None
+        What the judge said of them, row by row.
+    lowest_step : int, default=0
+        Their step.
     """
 
     current: np.ndarray
     closing: int = 0
+    closing_from: int = 0
+    lowest: np.ndarray | None = None
+    lowest_losses: np.ndarray | None = None
+    lowest_step: int = 0
 
 # %% ../../nbs/engine/softmax/58_averaging.ipynb #3b259b03
 @dataclass(frozen=True)
@@ -43,10 +56,10 @@ class AveragedSolver(Checked):
     average : bool, default=False
         Whether params are the mean of the iterates.
     judge : Callable or None, default=None
-        (problem, params) -> float, less is better; None: never stop early.
+        (problem, params) -> losses of rows, or their mean, less is better; None: never stop early.
     n_iter_no_change : int, default=5
-        Steps without a gain after which the run goes back to its best weights, lets the rate fall
-        to a fiftieth in as many steps, and ends.
+        Steps without a gain after which a run that is clearly worse goes back to its lowest
+        weights, lets the rate fall to a fiftieth in as many steps, and ends.
     power : float, default=3.0
         >= 0, q: how much later iterates count.
     """
@@ -72,9 +85,8 @@ class AveragedSolver(Checked):
     def init(self, problem: Any, params: np.ndarray) -> WatchedState:
         """The first state."""
         inner = self.solver.init(problem, params)
-        return WatchedState(
-            params=inner.params, current=inner.params, best=inner.params if self.judge else None
-        )
+        best = inner.params if self.judge else None
+        return WatchedState(params=inner.params, current=inner.params, best=best, lowest=best)
 
     def warmup_problem(self) -> 'AveragedSolver':
         """The same around a tiny inner solver, without the judge."""
@@ -102,19 +114,32 @@ class AveragedSolver(Checked):
         return end if self.judge is None else self._judged(problem, end)
 
     def _closing(self, state: WatchedState) -> Any:
-        "The inner solver at a rate between that of the best weights and its end."
-        best = state.n_iter - (state.closing - 1) - self.n_iter_no_change
-        rate = self.solver.learning_rate * self.solver.learning_rate_decay ** max(best - 1, 0)
+        "The inner solver at a rate between that of the lowest weights and its end."
+        n_steps = max(state.closing_from - 1, 0)
+        rate = self.solver.learning_rate * self.solver.learning_rate_decay**n_steps
         part = state.closing / self.n_iter_no_change
         return replace(self.solver, learning_rate=rate * END**part, learning_rate_decay=1.0)
 
     def _judged(self, problem: Any, end: WatchedState) -> WatchedState:
         assert self.judge is not None
-        end = end.judged(float(self.judge(problem, end.params)))
+        losses, low = np.atleast_1d(self.judge(problem, end.params)), end.lowest_losses
+        value, worse = float(losses.mean()), True
+        if value < (math.inf if low is None else low.mean()):
+            lowest = dict(lowest=end.params, lowest_losses=losses, lowest_step=end.n_iter)
+            end, worse = replace(end, **lowest), False  # type: ignore[arg-type]
+        elif low is not None:
+            worse = _is_above(losses - low)
+        if not worse:
+            end = replace(end, best=end.params, best_value=value, best_step=end.n_iter)
+        elif low is not None:
+            end = replace(
+                end, best=end.lowest, best_value=float(low.mean()), best_step=end.lowest_step
+            )
         if end.closing:
             end = replace(end, closing=end.closing + 1)
-        elif end.n_iter - end.best_step >= self.n_iter_no_change:
-            end = replace(end, closing=1, current=end.best)  # type: ignore[arg-type]
+        elif worse and end.n_iter - end.lowest_step >= self.n_iter_no_change:
+            current: Any = end.lowest
+            end = replace(end, closing=1, closing_from=end.lowest_step, current=current)
         if end.closing <= self.n_iter_no_change:
             return end
         return replace(
@@ -122,9 +147,16 @@ class AveragedSolver(Checked):
             status=Status.CONVERGED,
             message=(
                 f'no gain on held-out rows for {self.n_iter_no_change} epochs, then the rate fell '
-                f'to its end: the weights of epoch {end.best_step} are the best'
+                f'to its end: the weights of epoch {end.best_step} are kept'
             ),
         )
+
+
+def _is_above(less: np.ndarray) -> bool:
+    "Whether the mean of differences is above zero by two of its standard errors."
+    with np.errstate(invalid='ignore'):
+        error = less.std(ddof=1) / math.sqrt(len(less)) if len(less) > 1 else 0.0
+        return not less.mean() < 2 * error
 
 # %% ../../nbs/engine/softmax/58_averaging.ipynb #4621a21f
 @dataclass(frozen=True, eq=False)
@@ -139,10 +171,11 @@ class ValidationLoss:
 
     problem: Any
 
-    def __call__(self, problem: Any, params: np.ndarray) -> float:  # nats per row
+    def __call__(self, problem: Any, params: np.ndarray) -> np.ndarray:
+        "Nats of each row, times its weight."
         weights, counts = problem.unpack(params)[0], self.problem.sample_weight
         with np.errstate(all='ignore'):
             losses = np.concatenate(
                 [log_one_plus_sum(gaps) for _, gaps, _ in margins(self.problem, weights)]
             )
-        return float(np.average(losses, weights=counts))
+        return losses if counts is None else losses * (counts / counts.mean())

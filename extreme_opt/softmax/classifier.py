@@ -297,12 +297,15 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         at prediction. 0 keeps the shares as a prior; 1 predicts as if all classes were equally
         frequent, for rare classes and for means over classes. May be set after `fit`.
     early_stopping : bool, default=False
-        Whether to stop where rows held out gain no more, and to keep the best weights. It changes
-        nothing where solver="auto" chooses epochs or a ridge, which it does on rows held out.
+        Whether to stop where the log-loss of rows held out is above its lowest by two standard
+        errors; the weights kept are the last, or the lowest where the last are so much above.
+        Where the last epoch is reached and kept, all rows are fitted as long (`settings_` says it).
+        It changes nothing where solver="auto" chooses epochs or a ridge, as it holds rows out
+        anyway.
     validation_fraction : float, default=0.1
         In (0, 1), share of rows held out for that.
     n_iter_no_change : int, default=5
-        Epochs without a gain before stopping.
+        Epochs behind the lowest log-loss before stopping.
     max_iter : int or None, default=None
         Stop after so many steps; a step is an epoch.
     max_epochs : float, "auto" or None, default='auto'
@@ -733,7 +736,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         rows, the fit is worse than none."""
         best = getattr(run.state, 'best', None)
         if best is not None:
-            run.state = replace(run.state, params=best)
+            ended: Any = run.state
+            run.state = replace(ended, params=best, current=best, lowest=None)
         with np.errstate(over='ignore', invalid='ignore'):
             self._adopt()
         if not np.isfinite(self.intercept_).all():  # weights are, times the height they are not
@@ -1119,9 +1123,6 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         blends = self._may_blend(samples.rows)
         if self._on_support:
             return self._fit_support(*samples, before)
-        judge = None
-        if self._stops:
-            samples, judge = self._hold_out(*samples)
         problem = self._make_problem(samples.rows, samples.labels, samples.weights)
         params = None if before is None else self._start_from(problem, *before[:2])
         near = self._near_lists(problem)
@@ -1130,19 +1131,10 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         limits = self._limits()
         if params is None and start is not None:
             params, limits['tol'] = start, limits['tol'] * _from_zero(problem, start)
-        epochs = self._first_limit(limits['max_epochs'])
-        solver = self._make_solver(len(self.classes_), self.learning_rate_, near, epochs)
+        run = self._stopped(samples, params, limits) if self._stops else None
+        if run is None:
+            run = self._run(problem, near, params, limits)
         n_rows = 0 if self._several is not None else _rows_to_record(problem)
-        run = run_estimator(
-            self,
-            problem,
-            self._watched(solver, judge),
-            params,
-            metrics=_watch(problem, min(n_rows, 500) if self._batch else n_rows, self._scale),
-            loss_subset=self._rows_for_tol(n_rows),
-            remedy=self._remedy(),
-            **limits,
-        )
         if best is not None and run.status is not Status.INTERRUPTED:
             try:
                 self._blend(problem, run, best)
@@ -1153,6 +1145,34 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self._several is not None:
             self.settings_['least_score'] = self._least_score(problem)
         return self
+
+    def _run(
+        self, problem: Any, near: Any, params: Any, limits: dict, judge: Any = None
+    ) -> Run:
+        "One run with what was chosen."
+        epochs = self._first_limit(limits['max_epochs'])
+        solver = self._make_solver(len(self.classes_), self.learning_rate_, near, epochs)
+        n_rows = 0 if self._several is not None else _rows_to_record(problem)
+        return run_estimator(
+            self,
+            problem,
+            self._watched(solver, judge),
+            params,
+            metrics=_watch(problem, min(n_rows, 500) if self._batch else n_rows, self._scale),
+            loss_subset=self._rows_for_tol(n_rows),
+            remedy=self._remedy(),
+            **limits,
+        )
+
+    def _stopped(self, samples: _Samples, params: Any, limits: dict) -> Run | None:
+        """A run on some rows, judged by the others; None where it went to its last epoch and that
+        is kept, so that all rows are to be fitted as long."""
+        some, judge = self._hold_out(*samples)
+        problem = self._make_problem(some.rows, some.labels, some.weights)
+        run = self._run(problem, self._near_lists(problem), params, limits, judge)
+        ended = run.status in (Status.MAX_EPOCHS, Status.MAX_ITER)
+        self.settings_['stopped'] = not (ended and run.state.best_step == run.state.n_iter)
+        return run if self.settings_['stopped'] else None
 
     def _named(self) -> str:
         "A setting that keeps margins out of the scores, or nothing."

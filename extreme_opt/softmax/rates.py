@@ -297,12 +297,11 @@ def choose_schedule(
     usual: tuple = rate or first / scale, n_epochs or 12.0, ridge or 0.0, []
     if rate is not None and n_epochs is not None:
         return usual
-    if n_rows < problem.n_samples:
-        rows = np.random.default_rng([seed, 7]).permutation(problem.n_samples)[:n_rows]
-        problem, whole = problem.take(rows), problem.n_samples
-        groups = None if groups is None else groups[rows]
-    else:
-        whole = problem.n_samples
+    whole = problem.n_samples
+    if n_rows < whole:
+        n_rows = max(LEAST_ROWS, n_rows // 2)
+        rows = np.random.default_rng([seed, 7]).permutation(whole)[:n_rows]
+        problem, groups = problem.take(rows), None if groups is None else groups[rows]
     n_folds = 5 if problem.n_samples < 2000 else 10
     part, judged, n_judged = split_off(problem, n_folds, 0, groups, seed)
     if n_judged < 20:
@@ -361,14 +360,19 @@ def choose_schedule(
                 pull, least = each, loss(bold, twice, each)
             elif not pull or each > pull:
                 break
+    part_of_all = problem.n_samples / whole  # as many steps on all rows as on these
+
+    def on_all(epochs: float) -> float:
+        return max(float(FIRST_EPOCHS), float(round(epochs * part_of_all)))
+
     if pull:  # with it, large rates and long runs do no harm
-        return bold / scale, 4 * epochs, pull * scale / whole, tried
+        return bold / scale, on_all(4 * epochs), pull * scale / whole, tried
     while gain < ENOUGH:
         epochs *= 2
         if gain > AMPLE or 2 * epochs > MOST_EPOCHS:
             break
         gain = loss(step, 2 * epochs) / loss(step, epochs)
-    return rate or step / scale, epochs, ridge or 0.0, tried
+    return rate or step / scale, on_all(epochs), ridge or 0.0, tried
 
 
 def choose_share(

@@ -1685,7 +1685,7 @@ def _same_weights(made, found):
 
 @dataclass(frozen=True, eq=False)
 class _HeldOutLoss:
-    "Exact log-loss of rows that a fit on a support does not see."
+    "Exact log-losses of rows that a fit on a support does not see."
 
     problem: Any  # their rows, labels and weights
 
@@ -1693,7 +1693,8 @@ class _HeldOutLoss:
         rows = self.problem
         with np.errstate(all='ignore'):
             losses = problem.model(params).log_losses(rows.features, rows.labels)
-        return float(np.average(losses, weights=rows.sample_weight))
+        counts = rows.sample_weight
+        return losses if counts is None else losses * (counts / counts.mean())
 
 # %% ../../nbs/engine/softmax/54_support.ipynb #54a00032
 class OnSupport(Classifier):

@@ -179,6 +179,33 @@ def test_the_package_works_where_no_kernel_can_be_kept(tmp_path):
     assert (out, log) == ('1.0\n', '') and list((tmp_path / 'kept').rglob('*.nbi'))
 
 
+WATCHED = """import io, sys
+from extreme_opt.core import linalg
+watched = {watched}
+sys.stderr = watched
+linalg.omega(1.0), linalg.omega(2)
+sys.stderr = sys.__stderr__
+print(repr(watched.getvalue()))
+"""
+
+
+@pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
+@pytest.mark.parametrize(
+    ('watched', 'told'),
+    [
+        ("type('Terminal', (io.StringIO,), dict(isatty=lambda self: True))()", True),
+        ("type('OutStream', (io.StringIO,), dict(__module__='ipykernel.iostream'))()", True),
+        ('io.StringIO()', False),
+    ],
+)
+def test_who_watches_is_told_once_that_kernels_are_compiled(tmp_path, watched, told):
+    folder, program = copied(tmp_path), WATCHED.format(watched=watched)
+    line = 'extreme_opt: compiling, some seconds, once on this machine\n' if told else ''
+    kept = dict(NUMBA_CACHE_DIR=str(tmp_path / 'kept'))
+    assert printed(folder, program, **kept) == (f'{line!r}\n', '')
+    assert printed(folder, program, **kept) == ("''\n", '')  # it is on disk now
+
+
 LOST = """import os, shutil
 from pathlib import Path
 import extreme_opt.core.linalg as linalg

@@ -4,6 +4,8 @@ import importlib
 import pickle
 import re
 import warnings
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -17,10 +19,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.core import FitDiverged
-from extreme_opt.core.solver import Status
+from extreme_opt.core.solver import State, Status
+from extreme_opt.softmax.averaging import AveragedSolver
 from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error, with_intercept
 from extreme_opt.softmax.double_sum import DoubleSum
-from extreme_opt.softmax.exact import ExactSGD, SquaredHingeByColumn
+from extreme_opt.softmax.exact import ExactSGD, FullSoftmaxByColumn, SquaredHingeByColumn
 from extreme_opt.softmax.implicit import ImplicitSGD
 from extreme_opt.softmax.rates import choose_rate
 
@@ -635,6 +638,25 @@ def test_searched_rate_with_a_ridge_has_a_limit(ridge):
     assert rate == pytest.approx(min(searched, limit))
 
 
+def test_a_search_on_a_part_of_the_rows_asks_for_as_many_steps_on_all(monkeypatch):
+    from extreme_opt.softmax import rates
+
+    X, y = bags(800, 10)
+    problem = FullSoftmaxByColumn(X, y, 10)
+    part = problem.take(np.random.default_rng([0, 7]).permutation(800)[:200])
+
+    def solver_at(rate, epochs):
+        return ExactSGD(rate, rates.falling(epochs))
+
+    found = rates.choose_schedule(part, solver_at, rate=0.03)
+    monkeypatch.setattr(rates, 'LEAST_ROWS', 200)
+    monkeypatch.setattr(rates, 'MOST_PRODUCTS', 1)
+    of_all = rates.choose_schedule(problem, solver_at, rate=0.03)
+    assert [row['log_loss'] for row in of_all[3]] == [row['log_loss'] for row in found[3]]
+    assert found[1] == 48 and of_all[1] == 12
+    assert rates.choose_schedule(problem, solver_at, n_epochs=5.0)[1] == 5
+
+
 def test_average_and_early_stop():
     X, y = planted(400, noise=4.0, n_features=30)
     kept = SoftmaxClassifier(
@@ -1128,10 +1150,68 @@ def test_early_stopping_changes_nothing_where_auto_chooses_the_length(monkeypatc
         np.testing.assert_array_equal(stops.coef_, plain.coef_)
         assert stops.settings_ == plain.settings_
         given = SoftmaxClassifier(early_stopping=True, max_epochs=3).fit(rows, labels)
-        assert given.run_.state.best is not None
+        assert 'stopped' in given.settings_ and 'stopped' not in stops.settings_
     monkeypatch.setattr(classifier, '_MOST_PRODUCTS', 1)  # no search of the length there
     many = SoftmaxClassifier(early_stopping=True, weights='dense').fit(words, topics)
-    assert many.settings_['solver'] == 'implicit' and many.run_.state.best is not None
+    assert many.settings_['solver'] == 'implicit' and 'stopped' in many.settings_
+
+
+@dataclass(frozen=True)
+class Count:
+    "A solver whose only parameter counts steps."
+
+    learning_rate: float = 1.0
+    learning_rate_decay: float = 0.5
+    requires: ClassVar = object
+
+    def init(self, problem, params):
+        return State(params=params.copy())
+
+    def step(self, problem, state, rng):
+        return state.advance(state.params + 1, n_epochs=1.0)
+
+
+@pytest.mark.parametrize(
+    ('losses', 'n_iter', 'kept'),
+    [
+        (lambda t: np.array([5.0, 5.0]) + abs(t - 3), 11, 3),  # worse on every row: stop, go back
+        (lambda t: 5.0 + abs(t - 3), 11, 3),  # the same of a judge that tells the mean
+        (lambda t: np.array([5.0, 5.0]) + max(3 - t, 0), 11, 3),  # no gain, and no noise
+        (lambda t: np.array([5.0, 5.0 + 3 * abs(t - 3)]), 30, 30),  # one row of two: noise
+        (lambda t: np.array([5.0, 5.0]) - t, 30, 30),
+        (lambda t: np.array([5.0, np.nan if t > 3 else 4.0 - t]), 11, 3),
+    ],
+)
+def test_a_run_stops_where_it_is_clearly_worse_than_its_lowest(losses, n_iter, kept):
+    judged = AveragedSolver(
+        Count(), judge=lambda problem, params: losses(params[0]), n_iter_no_change=4
+    )
+    state = judged.init(None, np.zeros(1))
+    while state.n_iter < 30 and not state.status:
+        state = judged.step(None, state, None)
+    assert (state.n_iter, state.best_step) == (n_iter, kept) and state.best == [kept]
+    if n_iter < 30:  # from the third step on, to a fiftieth in four more
+        assert state.closing_from == 3 and state.lowest_step == 3
+        last = judged._closing(replace(state, closing=4))
+        assert last.learning_rate == pytest.approx(0.25 / 50)
+
+
+@pytest.mark.parametrize('solver', ['implicit', 'umax', 'exact'])
+def test_a_fit_that_stops_takes_the_rate_of_one_that_does_not(solver):
+    X, y = planted(400, noise=4.0)
+    plain, stops = (SoftmaxClassifier(solver, early_stopping=told).fit(X, y) for told in (0, 1))
+    assert stops.rate_search_ == plain.rate_search_ and plain.rate_search_
+    assert stops.learning_rate_ == plain.learning_rate_
+
+
+def test_a_fit_that_never_stops_is_that_of_all_rows():
+    X, y = planted(400)
+    given = dict(learning_rate=0.1, max_epochs=4)
+    plain, stops = (
+        SoftmaxClassifier('implicit', early_stopping=told, **given).fit(X, y) for told in (0, 1)
+    )
+    assert stops.settings_.pop('stopped') is False and stops.settings_ == plain.settings_
+    np.testing.assert_array_equal(stops.coef_, plain.coef_)
 
 
 def test_early_stopping_tells_when_the_first_epoch_was_best():
