@@ -503,6 +503,12 @@ def test_newton_works_on_any_problem_with_products():
         np.testing.assert_allclose(problem.grad(run.state.params), 0, atol=1e-9)
 
 
+def test_a_newton_step_counts_its_products_and_losses():
+    problem, _ = made(ridge=0.1)
+    state = minimize(problem, Newton(solve='cg'), max_iter=3).state
+    assert state.n_products > 3 and state.n_epochs == state.n_products + 2 * state.n_iter
+
+
 @pytest.mark.parametrize(
     'settings, word',
     [

@@ -118,6 +118,9 @@ SOLVERS = {
 
 
 # ------------------------------------------------------------------------------- limits and reasons
+LIMITS = 'iter', 'epochs', 'seconds'
+
+
 def test_a_limit_is_needed():
     with pytest.raises(ValueError, match='no limit is set; give at least one of max_iter'):
         minimize(make_problem(), SGD())
@@ -151,6 +154,7 @@ def test_budgets(limits, steps, message):
         dict(max_iter=1, checkpoint_every='soon'),
         dict(max_iter=1, metrics={'loss': min}),
         dict(max_iter=1, params=np.zeros((3, 1))),
+        *[{f'max_{name}': value} for name in LIMITS for value in (np.inf, np.nan)],
     ],
 )
 def test_wrong_use_raises_one_line(wrong):

@@ -221,34 +221,9 @@ print(
 
 # ------------------------------------------------------------------------------- cache
 def same(a, b):
-    return (
-        all(
-            np.array_equal(x, y)
-            for x, y in zip(
-                (
-                    a.features.toarray(),
-                    a.labels,
-                    a.class_names,
-                    a.feature_names,
-                    a.texts,
-                    a.train,
-                    a.test,
-                    a.idf,
-                ),
-                (
-                    b.features.toarray(),
-                    b.labels,
-                    b.class_names,
-                    b.feature_names,
-                    b.texts,
-                    b.train,
-                    b.test,
-                    b.idf,
-                ),
-            )
-        )
-        and a.stats == b.stats
-    )
+    names = 'labels class_names feature_names texts train test idf'.split()
+    one, two = ([m.features.toarray(), *(getattr(m, name) for name in names)] for m in (a, b))
+    return all(map(np.array_equal, one, two)) and a.stats == b.stats
 
 
 def test_cache_gives_back_what_was_built(cache, monkeypatch):

@@ -232,6 +232,11 @@ def test_sparse_text_errors(text, options, words):
     assert words in str(caught.value) and '\n' not in str(caught.value)
 
 
+def test_a_header_may_name_as_many_columns_as_there_are_ids():
+    found = data.read_sparse(as_file(f'1 {2**31 - 1} 4\n1 0:1\n'))
+    assert found.features.shape == (1, 2**31 - 1)
+
+
 ARFF = '@relation toy\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {red,blue}\n@data\n'
 
 

@@ -11,11 +11,9 @@ something does not hold; what it returns is a count of inputs.
 
 import argparse
 import contextlib
-import copy
 import io
 import json
 import os
-import pickle
 import resource
 import select
 import signal
@@ -227,35 +225,18 @@ def broken():
     }
 
 
-def classifiers():
+def classifiers(limits=True):
+    "Name -> what makes a classifier, for each solver; of two steps, or with the limits of a user."
     from extreme_opt.bound import BoundClassifier
     from extreme_opt.bound.classifier import SOLVERS
     from extreme_opt.softmax import SoftmaxClassifier
 
-    for solver in ('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs'):
-        yield (
-            f'softmax {solver}',
-            lambda solver=solver, **more: SoftmaxClassifier(
-                solver, max_epochs=2, learning_rate=None, **more
-            ),
-        )
-    for solver in SOLVERS:
-        yield (
-            f'bound {solver}',
-            lambda solver=solver, **more: BoundClassifier(solver=solver, max_iter=2, **more),
-        )
-
-
-def whole_classifiers():
-    "The same with the limits of a user."
-    from extreme_opt.bound import BoundClassifier
-    from extreme_opt.bound.classifier import SOLVERS
-    from extreme_opt.softmax import SoftmaxClassifier
-
-    for solver in ('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs'):
-        yield f'softmax {solver}', lambda solver=solver: SoftmaxClassifier(solver)
-    for solver in SOLVERS:
-        yield f'bound {solver}', lambda solver=solver: BoundClassifier(solver)
+    few = dict(max_epochs=2, learning_rate=None), dict(max_iter=2)
+    sampled = 'implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs'
+    kinds = ('softmax', SoftmaxClassifier, sampled), ('bound', BoundClassifier, SOLVERS)
+    for (name, kind, solvers), least in zip(kinds, few):
+        for solver in solvers:
+            yield f'{name} {solver}', partial(kind, solver, **(least if limits else {}))
 
 
 def odd_tables(good):
@@ -595,29 +576,12 @@ def states_of_another_problem():
     X, y = rows()
     problem, small = DoubleSum(X, y, 4), DoubleSum(X[:8], y[:8], 4)
 
-    def case(solver, way):
-        def work():
-            if way == 'init':
-                return refused(solver.init, problem, small.init_params())
-            return refused(
-                solver.step,
-                problem,
-                solver.init(small, small.init_params()),
-                np.random.default_rng(0),
-            )
+    def case(solver):
+        state = solver.init(small, small.init_params())
+        return lambda: refused(solver.step, problem, state, np.random.default_rng(0))
 
-        return work
-
-    return every(
-        (f'{solver} {way}', case(solver, way))
-        for solver in (
-            ImplicitSGD(),
-            UMax(),
-            UMax(threshold=np.inf),
-            ImplicitSGD(visits='shuffled'),
-        )
-        for way in ('step',)
-    )
+    solvers = ImplicitSGD(), UMax(), UMax(threshold=np.inf), ImplicitSGD(visits='shuffled')
+    return every((str(solver), case(solver)) for solver in solvers)
 
 
 @probe
@@ -630,39 +594,35 @@ def counts_are_whole():
     X, y = rows()
     triplets = [[0, 1, 2], [3, 4, 11]]
     pairs = np.array([[0, 1], [1, 0], [2, 1]])
+
+    def fits(kind, name, more, *data, **settings):
+        def fit(value):
+            return kind(**{name: value + more}, max_iter=1, **settings).fit(*data)
+
+        return f'{kind.__name__}.{name}', fit
+
     calls = {
         'Comparisons.n_objects': lambda v: Comparisons(triplets, 2, n_objects=v + 11),
         'Comparisons.n_components': lambda v: Comparisons(triplets, v + 1),
-        'OrdinalEmbedding.n_objects': lambda v: OrdinalEmbedding(n_objects=v + 11, max_iter=1).fit(
-            triplets
-        ),
-        'OrdinalEmbedding.n_components': lambda v: OrdinalEmbedding(v + 1, max_iter=1).fit(
-            triplets
-        ),
-        'OrdinalEmbedding.n_init': lambda v: OrdinalEmbedding(n_init=v + 1, max_iter=1).fit(
-            triplets
-        ),
-        'OrdinalEmbedding.batch_size': lambda v: OrdinalEmbedding(
-            solver='svrg', batch_size=v + 1, max_iter=1
-        ).fit(triplets),
         'AllPairs.n_left': lambda v: AllPairs(pairs, n_components=2, n_left=v + 2),
         'AllPairs.n_components': lambda v: AllPairs(pairs, n_components=v + 1),
-        'SimilarityModel.n_components': lambda v: SimilarityModel(v + 1, max_iter=1).fit(pairs),
         'DoubleSum.n_classes': lambda v: DoubleSum(X, y, v + 4),
-        'DoubleSum.n_unpenalized': lambda v: DoubleSum(X, y, 4, n_unpenalized=v + 0),
-        'LogLinear.n_classes': lambda v: (
-            LogLinear(X.toarray(), y, n_classes=v + 4)
-            if 'n_classes' in LogLinear.__dataclass_fields__
-            else refused(int, 'x') and (_ for _ in ()).throw(ValueError('none'))
-        ),
+        'DoubleSum.n_unpenalized': lambda v: DoubleSum(X, y, 4, n_unpenalized=v),
+        'LogLinear.n_classes': lambda v: LogLinear(X.toarray(), y, v + 4),
         'ImplicitSGD.n_negatives': lambda v: ImplicitSGD(1.0, v + 1),
         'UMax.n_negatives': lambda v: UMax(1.0, 1.0, v + 1),
-        'SoftmaxClassifier.n_negatives': lambda v: SoftmaxClassifier(
-            n_negatives=v + 1, max_iter=1
-        ).fit(X, y),
-    }
+    } | dict(
+        [
+            fits(OrdinalEmbedding, 'n_objects', 11, triplets),
+            fits(OrdinalEmbedding, 'n_components', 1, triplets),
+            fits(OrdinalEmbedding, 'n_init', 1, triplets),
+            fits(OrdinalEmbedding, 'batch_size', 1, triplets, solver='svrg'),
+            fits(SimilarityModel, 'n_components', 1, pairs),
+            fits(SoftmaxClassifier, 'n_negatives', 1, X, y),
+        ]
+    )
     return every(
-        (f'{name} {value}', lambda call=call, value=value: refused(call, value, raw=True))
+        (f'{name} {value}', partial(refused, call, value, raw=True))
         for name, call in calls.items()
         for value in (0.5, np.float64(0.25))
     )
@@ -695,71 +655,46 @@ def sparse_that_points_outside():
     X, y = rows()
     pairs = np.array([[i, (3 * i) % 7] for i in range(40)])
     triplets = np.array([[i, (i + 1) % 40, (i + 3) % 40] for i in range(40)])
+    quick, model = SimilarityModel(2, max_iter=1), SimilarityModel(2, max_iter=1).fit(X)
+    placed = SimilarityModel(2, max_iter=1).fit(pairs, X)
+    made = SoftmaxClassifier(max_epochs=1, learning_rate=1.0).fit(X, y)
 
     def score(rows):
         return np.zeros((len(rows), 6))
 
-    def cases():
-        for how, Y in broken().items():
-            for name, make in classifiers():
-                yield f'{name} fit, {how}', lambda make=make, Y=Y: refused(make().fit, Y, y)
-            for name in ('predict', 'decision_function', 'predict_proba', 'partial_fit'):
-
-                def later(name=name, Y=Y):
-                    model = SoftmaxClassifier(max_epochs=1, learning_rate=1.0).fit(X, y)
-                    refused(getattr(model, name), Y, *([y] if name == 'partial_fit' else []))
-
-                yield f'softmax {name}, {how}', later
-            for kind in (DoubleSum, FullSoftmax, OneVsEach, NCE, ImportanceSampled):
-                yield f'{kind.__name__}, {how}', lambda kind=kind, Y=Y: refused(kind, Y, y, 4)
-            yield f'LogLinear, {how}', lambda Y=Y: refused(LogLinear, Y, y)
-            for kind in (AllPairs, CatalogSoftmax):
-                yield (
-                    f'{kind.__name__} features, {how}',
-                    lambda Y=Y, kind=kind: refused(kind, pairs, Y, n_components=2),
-                )
-                yield (
-                    f'{kind.__name__} observed, {how}',
-                    lambda Y=Y, kind=kind: refused(kind, Y, n_components=2),
-                )
-            yield (
-                f'similarity observed, {how}',
-                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, Y),
-            )
-            yield (
-                f'similarity features, {how}',
-                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, pairs, Y),
-            )
-            yield (
-                f'similarity right, {how}',
-                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, pairs[:, ::-1], None, Y),
-            )
-            yield (
-                f'similarity validation, {how}',
-                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit, X, validation=Y),
-            )
-            yield (
-                f'similarity embed, {how}',
-                lambda Y=Y: refused(
-                    SimilarityModel(2, max_iter=1).fit(pairs, X).embed_left, features=Y
-                ),
-            )
-            yield (
-                f'similarity evaluate, {how}',
-                lambda Y=Y: refused(SimilarityModel(2, max_iter=1).fit(X).evaluate, Y),
-            )
-            yield f'rank_measures, {how}', lambda Y=Y: refused(rank_measures, score, Y)
-            yield f'rank_measures seen, {how}', lambda Y=Y: refused(rank_measures, score, X, Y)
-            yield f'top_k, {how}', lambda Y=Y: refused(top_k, score, np.arange(4), 6, 2, Y)
-            yield f'popularity, {how}', lambda Y=Y: refused(popularity, Y)
-            yield f'item_neighbors, {how}', lambda Y=Y: refused(item_neighbors, Y)
-            yield f'svd_factors, {how}', lambda Y=Y: refused(svd_factors, Y, 2)
-            yield (
-                f'ordinal features, {how}',
-                lambda Y=Y: refused(OrdinalEmbedding(max_iter=1).fit, triplets, features=Y),
-            )
-
-    return every(cases(), few=120)
+    calls = {f'{name} fit': lambda Y, make=make: make().fit(Y, y) for name, make in classifiers()}
+    for name in ('predict', 'decision_function', 'predict_proba'):
+        calls[f'softmax {name}'] = getattr(made, name)
+    for kind in (DoubleSum, FullSoftmax, OneVsEach, NCE, ImportanceSampled):
+        calls[kind.__name__] = lambda Y, kind=kind: kind(Y, y, 4)
+    for kind in (AllPairs, CatalogSoftmax):
+        calls[f'{kind.__name__} features'] = partial(kind, pairs, n_components=2)
+        calls[f'{kind.__name__} observed'] = partial(kind, n_components=2)
+    calls |= {
+        'softmax partial_fit': lambda Y: made.partial_fit(Y, y),
+        'LogLinear': lambda Y: LogLinear(Y, y),
+        'similarity observed': lambda Y: quick.fit(Y),
+        'similarity features': lambda Y: quick.fit(pairs, Y),
+        'similarity right': lambda Y: quick.fit(pairs[:, ::-1], None, Y),
+        'similarity validation': lambda Y: quick.fit(X, validation=Y),
+        'similarity embed': lambda Y: placed.embed_left(features=Y),
+        'similarity evaluate': model.evaluate,
+        'rank_measures': partial(rank_measures, score),
+        'rank_measures seen': partial(rank_measures, score, X),
+        'top_k': partial(top_k, score, np.arange(4), 6, 2),
+        'popularity': popularity,
+        'item_neighbors': item_neighbors,
+        'svd_factors': lambda Y: svd_factors(Y, 2),
+        'ordinal features': lambda Y: OrdinalEmbedding(max_iter=1).fit(triplets, features=Y),
+    }
+    return every(
+        (
+            (f'{name}, {how}', partial(refused, call, Y))
+            for how, Y in broken().items()
+            for name, call in calls.items()
+        ),
+        few=120,
+    )
 
 
 @probe
@@ -1307,7 +1242,7 @@ def fits_worse_than_a_constant():
         return work
 
     def cases():
-        for name, make in whole_classifiers():
+        for name, make in classifiers(limits=False):
             for kind in kinds:
                 for form in ('dense', 'csr'):
                     for how in ('all', 'column', 'row', 'weights'):
@@ -1344,25 +1279,6 @@ def fits_worse_than_a_constant():
                             )
 
     return every(cases(), few=80, turn=8)  # of nine scales, another one in the next row
-
-
-@probe
-def limits_that_never_come():
-    "max_epochs=inf, and max_seconds=inf or nan, are refused or end."
-    from extreme_opt.core import SGD, LeastSquares, minimize
-
-    problem = LeastSquares(np.eye(3), np.ones(3))
-
-    def case(**limit):
-        return lambda: refused(minimize, problem, SGD(0.1), **limit)
-
-    return every(
-        [
-            (f'{name}={value}', case(**{name: value}))
-            for name in ('max_iter', 'max_epochs', 'max_seconds')
-            for value in (np.inf, np.nan)
-        ]
-    )
 
 
 @probe
@@ -1550,59 +1466,21 @@ def answers(name, model):
 
 
 @probe
-def copies_and_other_processes():
-    """Refits, clones, copies, pickles and files of every estimator give the same bits; so does a
-    process with other hashes."""
-    from sklearn.base import clone
-
-    models, again = fitted(), fitted()
-
-    def filed(model):
-        with tempfile.TemporaryDirectory() as folder:
-            model.save(Path(folder) / 'a.npz')
-            return type(model).load(Path(folder) / 'a.npz')
-
-    ways = dict(
-        pickle=lambda model: pickle.loads(pickle.dumps(model)),
-        deepcopy=copy.deepcopy,
-        file=filed,
-        clone=clone,
-    )
-
-    def case(name, way):
-        def work():
-            model = models[name]
-            if way == 'clone':
-                other = clone(filed(model))
-                assert content_of(other) == content_of(clone(model))
-                return
-            other = again[name] if way == 'refit' else ways[way](model)
-            assert answers(name, other) == answers(name, model)
-            assert way == 'refit' or content_of(other) == content_of(model)
-
-        return work
+def other_processes():
+    "A process with other hashes gives the same bits."
+    models = fitted()
 
     def hashed(seed):
-        def work():
-            text = subprocess.run(
-                [sys.executable, __file__, '--answers'],
-                env={**os.environ, 'PYTHONHASHSEED': seed},
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-            assert json.loads(text) == {name: answers(name, one) for name, one in models.items()}
+        text = subprocess.run(
+            [sys.executable, __file__, '--answers'],
+            env={**os.environ, 'PYTHONHASHSEED': seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        assert json.loads(text) == {name: answers(name, one) for name, one in models.items()}
 
-        return work
-
-    def cases():
-        for name in models:
-            for way in ('refit', *ways):
-                yield f'{name} {way}', case(name, way)
-        for seed in ('1', '2') if ROUNDS > 1 else ():
-            yield f'hashes of {seed}', hashed(seed)
-
-    return every(cases())
+    return every((f'hashes of {seed}', partial(hashed, seed)) for seed in '12'[:ROUNDS])
 
 
 @probe
@@ -1660,6 +1538,7 @@ def archives_altered():
 # What needs more than a child process is tried by tests: row of the table -> arguments of pytest in
 # the folder of the library's tests.
 TESTS = {
+    'copies, files, refits': 'package/test_contracts.py',
     'a failed refit': 'core/test_refit.py',
     'rules of scikit-learn': (
         'softmax/test_classifier.py bound/test_bound.py -k scikit_learn_accepts'

@@ -105,20 +105,10 @@ def two_classes(labels):
         assert sorted(model.classes_.tolist()) == sorted(labels)
 
 
-def booleans_classifiers():
-    two_classes([True, False])
-
-
-def one_zero_classifiers():
-    two_classes([1, 0])
-
-
-def one_two_classifiers():
-    two_classes([1, 2])
-
-
-def minus_one_classifiers():
-    two_classes([1, -1])
+booleans_classifiers = functools.partial(two_classes, [True, False])
+one_zero_classifiers = functools.partial(two_classes, [1, 0])
+one_two_classifiers = functools.partial(two_classes, [1, 2])
+minus_one_classifiers = functools.partial(two_classes, [1, -1])
 
 
 def missing_classifiers():
@@ -382,16 +372,9 @@ def booleans_tagger():
     np.testing.assert_array_equal(one.coef_, other.coef_)
 
 
-def one_zero_tagger():
-    tagged(1, 0)
-
-
-def one_two_tagger():
-    tagged(1, 2)
-
-
-def minus_one_tagger():
-    tagged(1, -1)
+one_zero_tagger = functools.partial(tagged, 1, 0)
+one_two_tagger = functools.partial(tagged, 1, 2)
+minus_one_tagger = functools.partial(tagged, 1, -1)
 
 
 def missing_tagger():

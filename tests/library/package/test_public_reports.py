@@ -652,6 +652,7 @@ def maps_by_name():
 def odd_one_out():
     found = triplets_from_odd_one_out(np.array([[0, 1, 2]]), np.array([2]))
     assert sorted(map(tuple, np.asarray(found).tolist())) == [(0, 1, 2), (1, 0, 2)]
+    assert triplets_from_odd_one_out([[5, 6, 7]], [0]).tolist() == [[6, 7, 5], [7, 6, 5]]
 
 
 def missing_name():

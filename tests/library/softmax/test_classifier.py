@@ -151,34 +151,12 @@ def test_probabilities_of_sparse_rows_sum_to_one_in_float64():
 
 def test_shared_arguments_have_their_defaults():
     "What every estimator of the package takes, and what this chapter starts from."
-    own = dict(
-        n_negatives=5,
-        learning_rate='auto',
-        learning_rate_decay='auto',
-        ridge='auto',
-        average=False,
-        fit_intercept=True,
-        sampler='uniform',
-        dtype='float32',
-        logit_adjustment=0.0,
-        early_stopping=False,
-        validation_fraction=0.1,
-    )
-    shared = dict(
-        max_iter=None,
-        max_epochs='auto',
-        max_seconds=None,
-        tol=None,
-        warm_start=False,
-        verbose=False,
-        random_state=0,
-        n_jobs=1,
-        checkpoint=None,
-        client=None,
-    )
-    assert (
-        own | shared
-    ).items() <= SoftmaxClassifier().get_params().items() and SoftmaxClassifier().solver == 'auto'
+    auto = dict.fromkeys(('learning_rate', 'learning_rate_decay', 'ridge', 'max_epochs'), 'auto')
+    none = dict.fromkeys(('max_iter', 'max_seconds', 'tol', 'checkpoint', 'client'))
+    off = dict.fromkeys(('average', 'early_stopping', 'warm_start', 'verbose'), False)
+    more = dict(n_negatives=5, fit_intercept=True, sampler='uniform', dtype='float32', n_jobs=1)
+    more |= dict(solver='auto', logit_adjustment=0.0, validation_fraction=0.1, random_state=0)
+    assert (auto | none | off | more).items() <= SoftmaxClassifier().get_params().items()
 
 
 @pytest.mark.parametrize('solver', ['auto', 'umax'])
