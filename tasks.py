@@ -158,7 +158,7 @@ def check(workers: str = '2') -> None:
 
 def export() -> None:
     "write the package from the notebooks"
-    tool('nbdev-export')
+    tool('python', 'docs/notebooks.py', 'export')
 
 
 def refresh(name: str = '', workers: str = '2') -> None:

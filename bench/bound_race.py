@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import machine
 import numpy as np
@@ -149,8 +149,7 @@ def once(name: str, label: str, n: int) -> dict:
     return {}
 
 
-def main() -> list[dict]:
-    rows = []
+def main() -> Iterator[dict]:
     for name, (X, y) in sets().items():
         found = iterations(X, y)
         peaks = {
@@ -170,15 +169,12 @@ def main() -> list[dict]:
                     flush=True,
                 )
                 task = f'{name}: {len(y)} rows, {len(np.unique(y))} classes, {X.shape[1]} columns'
-                rows.append(
-                    machine.row(
-                        method=label,
-                        task=task,
-                        peer='scikit-learn' if label in PEERS else 'ours',
-                        n_iter=n,
-                        times_fastest_peer=f'{ratio:.1f}',
-                        peak_mb=peaks[label],
-                        **timings[label].columns(threads),
-                    )
+                yield machine.row(
+                    method=label,
+                    task=task,
+                    peer='scikit-learn' if label in PEERS else 'ours',
+                    n_iter=n,
+                    times_fastest_peer=f'{ratio:.1f}',
+                    peak_mb=peaks[label],
+                    **timings[label].columns(threads),
                 )
-    return rows

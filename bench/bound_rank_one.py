@@ -7,6 +7,7 @@ interleaved with it. Quality is the relative residual.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import machine
@@ -75,8 +76,7 @@ def woodbury(curvature, rhs):
     return found + once(rhs - curvature.times(found))
 
 
-def main() -> list[dict]:
-    rows = []
+def main() -> Iterator[dict]:
     for n_classes, n_features, size in ((4, 100, 15), (4, 250, 6), (10, 40, 40)):
         rng = np.random.default_rng(0)
         problem = LogLinear(
@@ -107,13 +107,10 @@ def main() -> list[dict]:
             off = np.linalg.norm(full @ way(problem, params, batch, bound) - rhs) / np.linalg.norm(
                 rhs
             )
-            rows.append(
-                machine.row(
-                    method=name,
-                    task=task,
-                    peer='ours',
-                    max_difference=f'{off:.1e}',
-                    seconds=found[name],
-                )
+            yield machine.row(
+                method=name,
+                task=task,
+                peer='ours',
+                max_difference=f'{off:.1e}',
+                seconds=found[name],
             )
-    return rows

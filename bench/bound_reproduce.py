@@ -219,10 +219,8 @@ def race(name, rows, labels, ridge, add):
         if problem.n_params < 3000
         else Newton(solve='cg', inner_tolerance=1e-3, inner_steps=300)
     )
-    floor, start = (
-        minimize(problem, solver, max_iter=60, tol=1e-11).column('loss')[-1],
-        problem.loss(problem.init_params()),
-    )
+    floor = minimize(problem, solver, max_iter=60, tol=1e-11).column('loss')[-1]
+    start = problem.loss(problem.init_params())
     task = f'{name}: {len(labels)} rows, {rows.shape[1]} columns, {problem.n_classes} classes'
     found = {
         label: run(problem, solver, floor, start, steps, passes, GAPS[-1])

@@ -26,11 +26,11 @@ interpreter of bench/peers/statistics.txt; without it there are no rows for them
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import bound_race
@@ -247,18 +247,8 @@ def raced(task, X, y, kind, python, folder) -> list[dict]:
     return rows
 
 
-def main() -> list[dict]:
-    python, rows = machine.peer_python('statistics'), []
-    keep = os.environ.get('PARTS')
-    for task, (X, y, kind) in tasks().items():
-        part = Path(keep) / f'{task.replace(":", ",")}.json' if keep else None
-        if part and part.exists():
-            rows += json.loads(part.read_text(encoding='utf-8'))
-            continue
+def main() -> Iterator[dict]:
+    python = machine.peer_python('statistics')
+    for task, given in tasks().items():
         with tempfile.TemporaryDirectory() as folder:
-            found = raced(task, X, y, kind, python, folder)
-        if part:
-            part.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(json.dumps(found), encoding='utf-8')
-        rows += found
-    return rows
+            yield from machine.kept(task.replace(':', ','), raced, task, *given, python, folder)

@@ -89,10 +89,8 @@ def sets():
     for name, pair in found.items():
         if pair is not None:
             kept = np.random.default_rng(0).permutation(len(pair[1]))[:ROWS]
-            X, y = (
-                np.asarray(pair[0], float)[kept],
-                np.unique(pair[1][kept], return_inverse=True)[1],
-            )
+            X = np.asarray(pair[0], float)[kept]
+            y = np.unique(pair[1][kept], return_inverse=True)[1]
             X = X[:, X.std(axis=0) > 0]
             yield f'{name}, as it is', X, y
             yield f'{name}, standardized', scale(X), y

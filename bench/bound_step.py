@@ -52,10 +52,8 @@ def with_ones(X: np.ndarray) -> np.ndarray:
 
 def cholesky(name: str, X: np.ndarray, y: np.ndarray) -> dict:
     "A step against an iteration of newton-cholesky."
-    problem, solver = (
-        LogLinear(with_ones(X), y, ridge=RIDGE, n_unpenalized=1),
-        Majorizer(solve='cholesky'),
-    )
+    problem = LogLinear(with_ones(X), y, ridge=RIDGE, n_unpenalized=1)
+    solver = Majorizer(solve='cholesky')
     state = minimize(problem, solver, max_iter=1).state
 
     def fit(n):

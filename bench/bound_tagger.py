@@ -14,7 +14,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+import machine
 
 N_SENTENCES = 1000
 OURS = {'LinearChainCRF': {}, 'LinearChainCRF, ridge chosen': dict(ridge='auto')}
@@ -69,6 +72,12 @@ def phrases(tags):
     return found
 
 
+def f1(guess, right) -> float:
+    "Of whole phrases; tags of each sentence."
+    ours, theirs = phrases(guess), phrases(right)
+    return 2 * len(ours & theirs) / (len(ours) + len(theirs))
+
+
 def measured(name):
     "One fit: seconds, F1 and words right."
     X, y = (part[:N_SENTENCES] for part in text('train'))
@@ -88,37 +97,31 @@ def measured(name):
     mark = time.process_time()
     guess = [list(tags) for tags in model.predict(X_test)]
     later = time.process_time() - mark
-    ours, right = phrases(guess), phrases(y_test)
     words = [a == b for one, two in zip(guess, y_test) for a, b in zip(one, two)]
     return dict(
         seconds=seconds,
         predict_seconds=f'{later:.2f}',
-        f1=f'{2 * len(ours & right) / (len(ours) + len(right)):.4f}',
+        f1=f'{f1(guess, y_test):.4f}',
         percent_right=f'{100 * sum(words) / len(words):.2f}',
         n_iter=getattr(model, 'n_iter_', ''),
     )
 
 
-def main() -> list[dict]:
-    import machine
-
+def main() -> Iterator[dict]:
     if not os.environ.get('EXTREME_OPT_DATA'):
         print('EXTREME_OPT_DATA is not set: no rows')
-        return []
-    python, rows = machine.peer_python('crfsuite'), []
+        return
+    python = machine.peer_python('crfsuite')
     for name in [*OURS, *(THEIRS if python else ())]:
         runner = sys.executable if name in OURS else python
         told = [machine.fresh(__file__, 'measured', name, python=runner) for _ in range(2)]
         timing = machine.Timing([min(one.pop('seconds') for one in told)])
         peak = told[-1].pop('peak_mb')
-        rows.append(
-            machine.row(
-                method=name,
-                task=f'all chunks: {N_SENTENCES} sentences, 22 tags',
-                peer='ours' if name in OURS else 'sklearn-crfsuite',
-                **told[-1],
-                **timing.columns() | dict(how='processor seconds of one fit, the less of two'),
-                peak_mb=round(peak, 1),
-            )
+        yield machine.row(
+            method=name,
+            task=f'all chunks: {N_SENTENCES} sentences, 22 tags',
+            peer='ours' if name in OURS else 'sklearn-crfsuite',
+            **told[-1],
+            **timing.columns() | dict(how='processor seconds of one fit, the less of two'),
+            peak_mb=round(peak, 1),
         )
-    return rows

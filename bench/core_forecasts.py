@@ -21,7 +21,7 @@ def main() -> list[dict]:
     found = []
     for name in peaks.TINY:
         cases = [one for one in peaks.CASES if one['estimator'] == name]
-        found += machine.kept(name, lambda cases=cases: peaks.peaks(cases))
+        found += machine.kept(name, peaks.peaks, cases)
     rows = []
     for one in found:
         sizes = ', '.join(f'{k[2:]} {v:,}' for k, v in one['sizes'].items() if v is not None)

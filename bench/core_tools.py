@@ -9,6 +9,8 @@ Both sides give the same numbers, which is checked.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import machine
 import numpy as np
 
@@ -35,12 +37,10 @@ def functions() -> dict[str, dict]:
     }
 
 
-def main() -> list[dict]:
-    rows = []
+def main() -> Iterator[dict]:
     for task, jobs in functions().items():
         mine, theirs = (job() for job in jobs.values())
         off = f'{np.abs(mine - theirs).max():.0e}'
         for name, timing in machine.race(jobs, ROUNDS).items():
             peer = 'usual tool' if '.' in name else ''
-            rows.append(machine.row(name, task, timing, peer=peer, max_difference=off))
-    return rows
+            yield machine.row(name, task, timing, peer=peer, max_difference=off)

@@ -27,6 +27,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import machine
@@ -271,7 +272,7 @@ def renderer_mb() -> float:
     return most / 1024
 
 
-def live_first() -> list[dict]:
+def live_first() -> Iterator[dict]:
     """Until the first output of two pages, in a new profile each: on the first visit, which then
     runs for 10 s more, and on the next one. Seconds of the clock to the first output, and to the
     end of each part of the start; CPU seconds of the browser; most memory of the renderer; the
@@ -280,7 +281,6 @@ def live_first() -> list[dict]:
 
     chromium = shutil.which('chromium') or shutil.which('google-chrome')
     handler = functools.partial(Host, directory=str(site()))
-    rows = []
     with http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f'http://127.0.0.1:{server.server_port}'
@@ -302,15 +302,14 @@ def live_first() -> list[dict]:
                     first = dict(visit=visit + 1, cpu_first=f'{run["cpu_first"]:.1f}', **parts)
                     first |= dict(peak_mb=f'{renderer_mb():.0f}', load=f'{os.getloadavg()[0]:.0f}')
                     seconds = f'{run["first"]:.2f}'
-                    rows.append(machine.row(page, 'first output', seconds, **first) | told)
+                    yield machine.row(page, 'first output', seconds, **first) | told
                     if not visit:
                         time.sleep(10)  # what was compiled is kept a while later
                     context.close()
         server.shutdown()
-    return rows
 
 
-def live_weight() -> list[dict]:
+def live_weight() -> Iterator[dict]:
     """What a first visit loads, without the button: kilobytes as they lie on the server, requests,
     how much moves while the page loads (cumulative layout shift), and its height in pixels, in
     windows as wide as a desk and a phone."""
@@ -318,7 +317,6 @@ def live_weight() -> list[dict]:
 
     chromium = shutil.which('chromium') or shutil.which('google-chrome')
     handler = functools.partial(Host, directory=str(site()))
-    rows = []
     with http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with sync_playwright() as play:
@@ -339,11 +337,10 @@ def live_weight() -> list[dict]:
                         height=tab.evaluate('document.documentElement.scrollHeight'),
                     )
                     told = dict(versions=versions(browser), peak_mb='')
-                    rows.append(machine.row(page, 'is loaded', **measured) | told)
+                    yield machine.row(page, 'is loaded', **measured) | told
                     context.close()
             browser.close()
         server.shutdown()
-    return rows
 
 
 def main() -> list[dict]:

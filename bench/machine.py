@@ -21,7 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from memory import peak_mb  # noqa: F401
-from numba import njit
+
+try:
+    from numba import njit
+except ImportError:  # in the interpreter of a rival
+
+    def njit(**_):
+        return lambda function: function
 
 
 @njit(cache=True)
@@ -183,15 +189,15 @@ def asked(what: str, value: float, bound: float, least: bool = True) -> None:
     print(f'{what}: {value:.3g} (asked: {bound:g}) {"met" if met else "MISSED"}', flush=True)
 
 
-def kept(key: str, job: Callable[[], Any]) -> Any:
-    """What `job` answers (as JSON), or answered when this very code ran it before: a long script
-    that was stopped goes on behind its last part."""
+def kept(key: str, job: Callable[..., Any], *args: Any) -> Any:
+    """What `job(*args)` answers (as JSON), or answered when this very code ran it before: a long
+    script that was stopped goes on behind its last part."""
     if not os.environ.get('PARTS'):
-        return job()
+        return job(*args)
     path = Path(os.environ['PARTS']) / f'{key}.json'
     if not path.exists():
         mark = time.perf_counter()
-        told = json.dumps(job())
+        told = json.dumps(job(*args))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(told, encoding='utf-8')
         with (path.parent / 'seconds').open('a', encoding='utf-8') as file:

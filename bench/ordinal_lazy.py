@@ -13,6 +13,7 @@ largest difference from the printed step after a hundred steps.
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterator
 
 import machine
 import numpy as np
@@ -22,11 +23,9 @@ from extreme_opt.core.svrg import _dense
 from extreme_opt.ordinal import STE, Comparisons
 from extreme_opt.ordinal.losses import _pair_loss
 
-SIZES, ROUNDS, RATE = (
-    ((100, 10_000), (1000, 200_000), (20_000, 400_000), (100_000, 1_000_000)),
-    9,
-    1e-3,
-)
+SIZES = ((100, 10_000), (1000, 200_000), (20_000, 400_000), (100_000, 1_000_000))
+ROUNDS = 9
+RATE = 1e-3
 ASKED = {100: 3.5, 1000: 12, 20_000: 80}
 
 
@@ -133,10 +132,8 @@ def one_size(n_objects: int, n_terms: int) -> tuple[list[dict], float]:
     }
     seconds = {name: timing.seconds for name, timing in timings.items()}
     for name in counts:
-        faster, off = (
-            machine.ratio(seconds[name], seconds['lazy']),
-            np.abs(ends[name] - ends['dense, as printed']).max(),
-        )
+        faster = machine.ratio(seconds[name], seconds['lazy'])
+        off = np.abs(ends[name] - ends['dense, as printed']).max()
         if name == 'dense, as printed' and n_objects in ASKED:
             machine.asked(f'{n_objects} objects: {name} over lazy', faster, ASKED[n_objects])
         rows.append(
@@ -151,13 +148,12 @@ def one_size(n_objects: int, n_terms: int) -> tuple[list[dict], float]:
     return rows, statistics.median(seconds['lazy'])
 
 
-def main() -> list[dict]:
-    rows, flat = [], {}
+def main() -> Iterator[dict]:
+    flat = {}
     for size in SIZES:
         found, flat[size[0]] = one_size(*size)
-        rows += found
+        yield from found
     print(
         f'lazy step at {max(flat)} objects: {flat[max(flat)] / flat[min(flat)]:.1f} times that at'
         f' {min(flat)} (flat but for the memory behind the caches)'
     )
-    return rows

@@ -107,7 +107,6 @@ def main() -> list[dict]:
             seconds=f'{np.median(found.pop("seconds")):.4g}',
             how='processor seconds of one fit with all starts, median over seeds',
             n_starts=n_starts,
-            peak_mb=round(machine.peak_mb(), 1),
         )
         for name, values in found.items():
             row[name] = f'{np.median(values):.4f}'

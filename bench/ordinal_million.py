@@ -25,14 +25,12 @@ from extreme_opt.core.streams import stream
 from extreme_opt.ordinal import STE, Comparisons, triplet_error
 
 SCALE = 1 if os.environ.get('FULL') == '1' else 20
-N_OBJECTS, N_TERMS, CHUNK, EPOCHS, SEEDS, ASKED_MB = (
-    1_000_000 // SCALE,
-    20_000_000 // SCALE,
-    1_000_000,
-    5,
-    5,
-    8000,
-)
+N_OBJECTS = 1_000_000 // SCALE
+N_TERMS = 20_000_000 // SCALE
+CHUNK = 1_000_000
+EPOCHS = 5
+SEEDS = 5
+ASKED_MB = 8000
 
 
 def chunk(points: np.ndarray, rng: np.random.Generator, size: int) -> np.ndarray:
@@ -73,18 +71,11 @@ def one(seed: int) -> dict:
 
 
 def main() -> list[dict]:
-    found = [
-        machine.kept(f'million {N_OBJECTS} {seed}', lambda seed=seed: one(seed))
-        for seed in range(SEEDS)
-    ]
-    seconds, errors = (
-        np.median([each['seconds'] for each in found], axis=0),
-        np.array([each['errors'] for each in found]),
-    )
-    full, half = (
-        float(np.median([each['full'] for each in found])),
-        T95 * errors.std(0, ddof=1) / np.sqrt(SEEDS),
-    )
+    found = [machine.kept(f'million {N_OBJECTS} {seed}', one, seed) for seed in range(SEEDS)]
+    seconds = np.median([each['seconds'] for each in found], axis=0)
+    errors = np.array([each['errors'] for each in found])
+    full = float(np.median([each['full'] for each in found]))
+    half = T95 * errors.std(0, ddof=1) / np.sqrt(SEEDS)
     peak = max(each['peak_mb'] for each in found)
     task = f'{N_OBJECTS} objects, {N_TERMS} triplets, p=10, STE'
     errors_of = [

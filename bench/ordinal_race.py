@@ -9,8 +9,8 @@ how good the starts are before the first step. cblearn draws its own starts.
 Numbers are geometric means over the seeds with 95 % intervals (Student's t on logarithms). `ratio`
 is time over that of SVRG on STE for the same seed, taken in the same round. `work` does not depend
 on the load of the machine: passes over the triplets for ours, iterations of its optimizer for
-cblearn. cblearn needs a numpy of its own, so it runs in the interpreter that the environment
-variable CBLEARN_PYTHON names; without it there are no rows for it. It reports nothing on the way,
+cblearn. cblearn needs a numpy of its own, so it runs in the interpreter of bench/peers/cblearn.txt;
+without it there are no rows for it. It reports nothing on the way,
 so the least `max_iter` that reaches the target is searched by doubling and halving to within a
 tenth, and only that fit is timed. Seconds are those of the processor (`time.process_time`), which
 other work on the machine does not lengthen, of a whole fit from the triplets on, without the
@@ -26,131 +26,114 @@ is finished is kept there and not run again.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
 import tempfile
+import time
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import machine
 import numpy as np
-
-from extreme_opt.core.streams import stream
+from memory import peak_mb
 
 LONG = True  # a quarter of an hour
 TARGET, SEEDS, REPEATS, LONG_RUN = 0.15, 5, 15, 2.0
 TASKS = ((100, 10_000), (1000, 200_000))
 T95 = 2.776  # Student's t, four degrees of freedom, 95 % on both sides
 
-PEER = '''
-import json, sys, time, warnings
-import numpy as np
 
-sys.path.insert(0, sys.argv[7])
-from memory import peak_mb
-from cblearn import embedding
+def theirs(path, jobs, target, repeats, seed):
+    "Estimators of cblearn: the least `max_iter` that reaches the target, seconds of that fit."
+    from cblearn import embedding
 
-warnings.simplefilter('ignore')
-data, jobs, target, repeats, long, seed = (
-    np.load(sys.argv[1]),
-    json.loads(sys.argv[2]),
-    *map(float, sys.argv[3:6]),
-    int(sys.argv[6]),
-)
-train, test, n, answer = data['train'], data['test'], int(data['n']), {}
-for name, settings, most in jobs:
+    warnings.simplefilter('ignore')
+    data, answer = np.load(path), {}
+    train, test, n = data['train'], data['test'], int(data['n'])
+    for name, settings, most in jobs:
 
-    def fit(most):
-        model = getattr(embedding, name)(
-            n_components=10, random_state=seed, max_iter=most, **settings
+        def fit(most):
+            model = getattr(embedding, name)(
+                n_components=10, random_state=seed, max_iter=most, **settings
+            )
+            mark = time.process_time()
+            model.fit(train, n_objects=n)
+            took, x = time.process_time() - mark, model.embedding_
+            near, far = (((x[test[:, 0]] - x[test[:, c]]) ** 2).sum(1) for c in (1, 2))
+            return took, float(1 - np.mean(near < far))
+
+        before, low, high, least = peak_mb(), 0, None, 4
+        while high is None and least <= most:
+            took, error = fit(least)
+            if error <= target or not repeats:
+                high = least
+            else:
+                low, least = least, 2 * least
+        while high is not None and repeats and high - low > max(1, high // 10):
+            middle = (low + high) // 2
+            took, error = fit(middle)
+            low, high = (low, middle) if error <= target else (middle, high)
+        if high is not None and repeats:
+            took, error = fit(high)
+        seconds = [took]
+        while high is not None and len(seconds) < repeats and sum(seconds) < LONG_RUN:
+            seconds.append(fit(high)[0])
+        answer['cblearn ' + name] = dict(
+            seconds=seconds,
+            error=error,
+            grown_mb=peak_mb() - before,
+            peak_mb=peak_mb(),
+            work=high,
+            start=None,
         )
-        mark = time.process_time()
-        model.fit(train, n_objects=n)
-        took, x = time.process_time() - mark, model.embedding_
-        near, far = (((x[test[:, 0]] - x[test[:, c]]) ** 2).sum(1) for c in (1, 2))
-        return took, float(1 - np.mean(near < far))
+    return answer
 
-    before, low, high, least = peak_mb(), 0, None, 4
-    while high is None and least <= most:
-        took, error = fit(least)
-        if error <= target or not repeats:
-            high = least
-        else:
-            low, least = least, 2 * least
-    while high is not None and repeats and high - low > max(1, high // 10):
-        middle = (low + high) // 2
-        took, error = fit(middle)
-        low, high = (low, middle) if error <= target else (middle, high)
-    if high is not None and repeats:
-        took, error = fit(high)
-    seconds = [took]
-    while high is not None and len(seconds) < int(repeats) and sum(seconds) < long:
-        seconds.append(fit(high)[0])
-    answer['cblearn ' + name] = dict(
-        seconds=seconds,
-        error=error,
-        grown_mb=peak_mb() - before,
-        peak_mb=peak_mb(),
-        work=high,
-        start=None,
-    )
-print(json.dumps(answer))
-'''
 
-OURS = '''
-import json, sys, time
-import numpy as np
+def ours(path, jobs, target, repeats, seed):
+    "Solvers of ours, stopped where they reach the target."
+    from extreme_opt.core import LBFGS, SVRG, iterate, minimize
+    from extreme_opt.ordinal import Comparisons, triplet_error
+    from extreme_opt.ordinal.losses import LOSSES
 
-sys.path.insert(0, sys.argv[7])
-from memory import peak_mb
-from extreme_opt.core import LBFGS, SVRG, iterate, minimize
-from extreme_opt.ordinal import Comparisons, triplet_error
-from extreme_opt.ordinal.losses import LOSSES
+    data, answer = np.load(path), {}
+    train, test, n = data['train'], data['test'], int(data['n'])
+    for name, solver, passes in jobs:
+        solver = {'svrg': SVRG(), 'lbfgs': LBFGS()}[solver]
+        minimize(Comparisons(train[:50], 10, LOSSES[name](), n), solver, max_iter=2)
+        before = peak_mb()
 
-data, jobs, target, repeats, long, seed = (
-    np.load(sys.argv[1]),
-    json.loads(sys.argv[2]),
-    *map(float, sys.argv[3:6]),
-    int(sys.argv[6]),
-)
-train, test, n, answer = data['train'], data['test'], int(data['n']), {}
-for name, solver, passes in jobs:
-    solver = {'svrg': SVRG(), 'lbfgs': LBFGS()}[solver]
-    minimize(Comparisons(train[:50], 10, LOSSES[name](), n), solver, max_iter=2)
-    before = peak_mb()
+        def fit(most):
+            mark = time.process_time()
+            minimize(
+                Comparisons(train, 10, LOSSES[name](), n),
+                solver,
+                seed=seed,
+                max_iter=most,
+                loss_subset=0,
+            )
+            return time.process_time() - mark
 
-    def fit(most):
-        mark = time.process_time()
-        run = minimize(
-            Comparisons(train, 10, LOSSES[name](), n),
-            solver,
-            seed=seed,
-            max_iter=most,
-            loss_subset=0,
+        problem = Comparisons(train, 10, LOSSES[name](), n)
+        for state in iterate(problem, solver, seed=seed):
+            error = triplet_error(problem.unpack(state.params), test)
+            if not state.n_iter:
+                start = error
+            elif error <= target or state.n_epochs >= passes:
+                break
+        seconds = [fit(state.n_iter)]
+        while len(seconds) < repeats and sum(seconds) < LONG_RUN:
+            seconds.append(fit(state.n_iter))
+        answer[type(solver).__name__.replace('LBFGS', 'L-BFGS') + ', ' + name] = dict(
+            seconds=seconds,
+            error=error,
+            grown_mb=peak_mb() - before,
+            peak_mb=peak_mb(),
+            work=state.n_epochs,
+            start=start,
         )
-        return time.process_time() - mark
+    return answer
 
-    problem = Comparisons(train, 10, LOSSES[name](), n)
-    for state in iterate(problem, solver, seed=seed):
-        error = triplet_error(problem.unpack(state.params), test)
-        if not state.n_iter:
-            start = error
-        elif error <= target or state.n_epochs >= passes:
-            break
-    seconds = [fit(state.n_iter)]
-    while len(seconds) < int(repeats) and sum(seconds) < long:
-        seconds.append(fit(state.n_iter))
-    answer[type(solver).__name__.replace('LBFGS', 'L-BFGS') + ', ' + name] = dict(
-        seconds=seconds,
-        error=error,
-        grown_mb=peak_mb() - before,
-        peak_mb=peak_mb(),
-        work=state.n_epochs,
-        start=start,
-    )
-print(json.dumps(answer))
-'''
+
 LOSSES = 'ste', 'gnmds', 'tste', 'soe'
 # Ours share a process and so do theirs; who takes less memory comes first, so that most memory so
 # far is mostly a competitor's own.
@@ -163,10 +146,10 @@ PEER_JOBS = [
 
 def questions(n_objects: int, n_terms: int, n_test: int = 10_000, seed: int = 0) -> dict:
     "Noiseless triplets, in chunks."
-    points, rng = (
-        stream(seed, 'data').normal(size=(n_objects, 10)) / np.sqrt(20),
-        stream(seed, 'questions'),
-    )
+    from extreme_opt.core.streams import stream
+
+    points = stream(seed, 'data').normal(size=(n_objects, 10)) / np.sqrt(20)
+    rng = stream(seed, 'questions')
     parts, n_rows = [], 0
     while n_rows < n_terms + n_test:
         rows = rng.integers(n_objects, size=(200_000, 3))
@@ -180,51 +163,25 @@ def questions(n_objects: int, n_terms: int, n_test: int = 10_000, seed: int = 0)
     return dict(train=rows[:n_terms], test=rows[n_terms:], n=n_objects)
 
 
-def ask(
-    python: str,
-    code: str,
-    path: Path,
-    jobs: list,
-    target: float,
-    repeats: int = REPEATS,
-    seed: int = 0,
-) -> dict:
-    """Run competitors in a process of their own: name -> seconds of all repeats, error, work,
+def ask(call: str, path: Path, jobs: list, target: float, repeats=REPEATS, seed=0) -> dict:
+    """Run `ours` or `theirs` in a process of its own: name -> seconds of all repeats, error, work,
     peak_mb, and how much of it the runs took."""
-    words = [
-        str(path),
-        json.dumps(jobs),
-        str(target),
-        str(repeats),
-        str(LONG_RUN),
-        str(seed),
-        str(Path(__file__).resolve().parent),
-    ]
-    done = subprocess.run(
-        [python, '-c', code, *words], capture_output=True, text=True, env=machine.pinned()
-    )
-    if done.returncode:
-        raise RuntimeError(done.stderr[-500:])
-    return json.loads(done.stdout.splitlines()[-1])
+    python = sys.executable if call == 'ours' else machine.peer_at('cblearn')
+    told = machine.fresh(__file__, call, str(path), jobs, target, repeats, seed, python=python)
+    return {name: one for name, one in told.items() if name != 'peak_mb'}
 
 
 def race(folder: Path, n_objects: int, n_terms: int) -> dict[str, list[dict]]:
     "One round a seed, every other round in the opposite order: name -> what each round gave."
-    peer, found = os.environ.get('CBLEARN_PYTHON'), {}
-    entrants = [(sys.executable, OURS, OUR_JOBS)] + [(peer, PEER, PEER_JOBS)] * bool(peer)
-    if not peer:
-        print('CBLEARN_PYTHON names no interpreter: no rows for cblearn')
+    found: dict = {}
+    entrants = [('ours', OUR_JOBS)]
+    entrants += [('theirs', PEER_JOBS)] * bool(machine.peer_python('cblearn'))
     for seed in range(SEEDS):
         path = folder / f'{n_objects} {seed}.npz'
         np.savez(path, **questions(n_objects, n_terms, seed=seed))
-        for python, code, jobs in entrants[:: -1 if seed % 2 else 1]:
-            key = f'race {n_objects} {seed} {"cblearn" if code is PEER else "ours"}'
-            one = machine.kept(
-                key,
-                lambda path=path, python=python, code=code, jobs=jobs, seed=seed: ask(
-                    python, code, path, jobs, TARGET, seed=seed
-                ),
-            )
+        for call, jobs in entrants[:: -1 if seed % 2 else 1]:
+            key = f'race {n_objects} {seed} {call.replace("theirs", "cblearn")}'
+            one = machine.kept(key, ask, call, path, jobs, TARGET, REPEATS, seed)
             for name, each in one.items():
                 found.setdefault(name, []).append(each)
         path.unlink()
@@ -247,10 +204,8 @@ def mean(values: list[float]) -> tuple[float, float, float]:
 
 def columns(each: list[dict], base: list[dict]) -> dict:
     "What a row says of the rounds of a competitor."
-    error, starts = (
-        np.mean([one['error'] for one in each]),
-        [one['start'] for one in each if one['start'] is not None],
-    )
+    error = np.mean([one['error'] for one in each])
+    starts = [one['start'] for one in each if one['start'] is not None]
     told = dict(test_error=f'{error:.3f}')
     if starts:
         told['start_error'] = f'{np.mean(starts):.2f}'
@@ -286,43 +241,33 @@ def columns(each: list[dict], base: list[dict]) -> dict:
 
 def memory(folder: Path) -> dict:
     "Most memory of a few steps at n = 10,000 with a million triplets."
-    path, peer = folder / 'memory.npz', os.environ.get('CBLEARN_PYTHON')
+    path = folder / 'memory.npz'
     np.savez(path, **questions(10_000, 1_000_000))
-    found = machine.kept(
-        'race memory ours', lambda: ask(sys.executable, OURS, path, [('ste', 'svrg', 6)], 0, 0)
-    )
-    if peer:
-        found |= machine.kept(
-            'race memory STE', lambda: ask(peer, PEER, path, [('STE', {}, 4)], 0, 0)
-        )
+    found = machine.kept('race memory ours', ask, 'ours', path, [('ste', 'svrg', 6)], 0, 0)
+    if machine.peer_at('cblearn'):
+        found |= machine.kept('race memory STE', ask, 'theirs', path, [('STE', {}, 4)], 0, 0)
     return found
 
 
-def main() -> list[dict]:
-    rows = []
+def main() -> Iterator[dict]:
     with tempfile.TemporaryDirectory() as name:
         for n, n_terms in TASKS:
             found = race(Path(name), n, n_terms)
             for method, each in found.items():
-                rows.append(
-                    machine.row(
-                        method,
-                        f'{n} objects, {n_terms} triplets, p=10, to test error {TARGET}',
-                        peer='cblearn 0.4.0' if method.startswith('cblearn') else '',
-                        **columns(each, found['SVRG, ste']),
-                        peak_mb=round(max(one['peak_mb'] for one in each), 1),
-                    )
+                yield machine.row(
+                    method,
+                    f'{n} objects, {n_terms} triplets, p=10, to test error {TARGET}',
+                    peer='cblearn 0.4.0' if method.startswith('cblearn') else '',
+                    **columns(each, found['SVRG, ste']),
+                    peak_mb=round(max(one['peak_mb'] for one in each), 1),
                 )
         for method, one in memory(Path(name)).items():
-            rows.append(
-                machine.row(
-                    method,
-                    '10000 objects, 1000000 triplets, p=10, memory of a few steps',
-                    spread='',
-                    how='memory alone',
-                    peer='cblearn 0.4.0' if method.startswith('cblearn') else '',
-                    test_error=f'{one["error"]:.3f}',
-                    peak_mb=round(one['grown_mb'], 1),
-                )
+            yield machine.row(
+                method,
+                '10000 objects, 1000000 triplets, p=10, memory of a few steps',
+                spread='',
+                how='memory alone',
+                peer='cblearn 0.4.0' if method.startswith('cblearn') else '',
+                test_error=f'{one["error"]:.3f}',
+                peak_mb=round(one['grown_mb'], 1),
             )
-    return rows

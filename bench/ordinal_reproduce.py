@@ -11,6 +11,8 @@ other columns hold what was reached. Peer is the loss, or the number that a row 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import machine
 import numpy as np
 
@@ -113,10 +115,8 @@ def table_one():
         for method, solver in solvers.items():
             courses = [followed(problem, solver, test, seed) for seed in range(N_STARTS)]
             passes, seconds = np.array([reached(course) for course in courses]).T
-            worst, best = (
-                max(course[2][-1] for course in courses),
-                np.median([course[2].min() for course in courses]),
-            )
+            worst = max(course[2][-1] for course in courses)
+            best = np.median([course[2].min() for course in courses])
             yield row(
                 method,
                 'table1',
@@ -353,11 +353,9 @@ def pictures(n_train=60, n_test=40, seed=0):
     found, name = loaded('mnist', part='train', dense=True), 'MNIST'
     if found is None:
         found, name, n_test = data.digits(), 'digits', 40
-    rng, features, labels = (
-        np.random.default_rng(seed),
-        np.asarray(found.features, float),
-        found.labels,
-    )
+    rng = np.random.default_rng(seed)
+    features = np.asarray(found.features, float)
+    labels = found.labels
     picks = np.array(
         [
             rng.permutation(np.flatnonzero(labels == digit))[: n_train + n_test]
@@ -455,8 +453,6 @@ def retrieval():
                         yield row(method, f'figure5 K={cut}', kind, **say(scores(order, cut)))
 
 
-def main() -> list[dict]:
-    found = []
+def main() -> Iterator[dict]:
     for part in (eurodist, shoes, materials, music, retrieval, table_one):
-        found += machine.kept(f'reproduce {part.__name__}', lambda part=part: list(part()))
-    return found
+        yield from machine.kept(f'reproduce {part.__name__}', lambda part=part: list(part()))

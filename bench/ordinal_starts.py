@@ -14,6 +14,7 @@ that of the best random start stands beside it. Work is epochs of the kept start
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import machine
 import numpy as np
@@ -56,8 +57,7 @@ def fitted(rows: np.ndarray, n_objects: int, p: int, loss: str, **settings) -> t
     return model, any('starts only reached' in str(each.message) for each in caught)
 
 
-def main() -> list[dict]:
-    out = []
+def main() -> Iterator[dict]:
     for n_objects, n_terms, dimensions, losses, fractions in GRID:
         for p in dimensions:
             for flipped in fractions:
@@ -81,14 +81,11 @@ def main() -> list[dict]:
                             for name, each in (('', model), ('_of_50', many)):
                                 rank = abs(spearmanr(each.embedding_[:, 0], truth)[0])
                                 found[f'rank_correlation{name}'] = f'{rank:.4f}'
-                        out.append(
-                            machine.row(
-                                method=method,
-                                task=f'{n_objects} objects, {p} dim., {flipped:.0%} turned, {loss}',
-                                seconds='',
-                                peak_mb='',
-                                **found,
-                                work=f'{model.run_.state.n_epochs:.0f}',
-                            )
+                        yield machine.row(
+                            method=method,
+                            task=f'{n_objects} objects, {p} dim., {flipped:.0%} turned, {loss}',
+                            seconds='',
+                            peak_mb='',
+                            **found,
+                            work=f'{model.run_.state.n_epochs:.0f}',
                         )
-    return out

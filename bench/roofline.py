@@ -22,7 +22,7 @@ over the kernel's own: arithmetic and bookkeeping without waiting for memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import machine
@@ -258,11 +258,9 @@ def similarity() -> list[Kernel]:
 
 def ordinal(n_objects: int, n_terms: int, width: int = 10) -> Kernel:
     rng = np.random.default_rng(0)
-    i, j, step = (
-        rng.integers(n_objects, size=n_terms),
-        rng.integers(1, n_objects, size=n_terms),
-        rng.integers(1, n_objects - 1, size=n_terms),
-    )
+    i = rng.integers(n_objects, size=n_terms)
+    j = rng.integers(1, n_objects, size=n_terms)
+    step = rng.integers(1, n_objects - 1, size=n_terms)
     problem = Comparisons(
         np.column_stack(
             [i, (i + j) % n_objects, (i + (j + step - 1) % (n_objects - 1) + 1) % n_objects]
@@ -273,11 +271,9 @@ def ordinal(n_objects: int, n_terms: int, width: int = 10) -> Kernel:
     )
     old, n = problem.init_params(0), max(100_000, 2 * n_objects)
     full, kept = problem.svrg_anchor(old)
-    points, batch, work = (
-        old.copy(),
-        problem.draw(np.random.default_rng(1), n),
-        np.zeros((n_objects, 3 * width)),
-    )
+    points = old.copy()
+    batch = problem.draw(np.random.default_rng(1), n)
+    work = np.zeros((n_objects, 3 * width))
     rows = problem.triplets.view(np.uint32)
     touch_draws(
         work[:9], np.zeros((1, 3), np.uint32), np.zeros((1, 2)), np.zeros(1, batch.dtype), width
@@ -319,12 +315,10 @@ def bound() -> list[Kernel]:
     )
     rng, (n, K, d) = np.random.default_rng(0), (4000, 50, 200)
     X = rng.normal(size=(n, d)) * np.geomspace(1, 30, d) / np.sqrt(d)
-    problem, free = (
-        LogLinear(
-            X, np.argmax(X @ rng.normal(size=(d, K)) + rng.gumbel(size=(n, K)), 1), K, ridge=1e-3
-        ),
-        Majorizer(solve='cg'),
+    problem = LogLinear(
+        X, np.argmax(X @ rng.normal(size=(d, K)) + rng.gumbel(size=(n, K)), 1), K, ridge=1e-3
     )
+    free = Majorizer(solve='cg')
     before = minimize(problem, free, max_iter=2, loss_subset=0).state
     n_products = free.step(problem, before, rng).n_products - before.n_products
     found.append(
@@ -438,8 +432,8 @@ def held(kernel: Kernel, jobs: dict, seen: dict[str, list[float]]) -> dict:
     )
 
 
-def main() -> list[dict]:
-    jobs, rows = machine_jobs(), []
+def main() -> Iterator[dict]:
+    jobs = machine_jobs()
     units = {
         'stream': 'bytes/s',
         'cache': 'bytes/s',
@@ -466,19 +460,16 @@ def main() -> list[dict]:
         bound,
     ]
     for make in makers:
-        rows += [held(kernel, jobs, seen) for kernel in make()]
+        yield from [held(kernel, jobs, seen) for kernel in make()]
     for name, (_, work) in jobs.items():
         timing = machine.Timing(seen[name])
         print(f'{name:10s}{work / timing.median:.3g} {units[name]}')
-        rows.append(
-            row(
-                name,
-                'what the machine can do',
-                'machine',
-                timing.median,
-                timing,
-                rate=f'{work / timing.median:.4g}',
-                unit=units[name],
-            )
+        yield row(
+            name,
+            'what the machine can do',
+            'machine',
+            timing.median,
+            timing,
+            rate=f'{work / timing.median:.4g}',
+            unit=units[name],
         )
-    return rows

@@ -54,11 +54,13 @@ LIMIT, LIMIT_FULL = 15 * 60, 4 * 3600  # seconds that a script may take
 def scripts() -> dict[str, Path]:
     """Every result by its name, with the script that measures it: `main` of NAME.py gives NAME,
     another function that names its script's chapter, as `softmax_seeds() -> list[dict]`, its own
-    result."""
+    result. Functions that yield rows say `-> Iterator[dict]`."""
     found = {}
     for path in sorted(HERE.glob('*.py')):
         chapter = path.stem.partition('_')[0]
-        for call in re.findall(r'^def (\w+)\(\) -> list\[dict\]:', text_of(path), re.M):
+        for call in re.findall(
+            r'^def (\w+)\(\) -> (?:list|Iterator)\[dict\]:', text_of(path), re.M
+        ):
             if call == 'main' or call.startswith(f'{chapter}_'):
                 found[path.stem if call == 'main' else call] = path
     return {name: found[name] for name in sorted(found) if name not in SHARED}
@@ -117,28 +119,15 @@ def peers(name: str) -> str | None:
     """The interpreter of the environment of bench/peers/NAME.txt; it is made where it is not there
     or is made from other pins."""
     wanted, folder = (HERE / 'peers' / f'{name}.txt').read_text(encoding='utf-8'), PEERS / name
-    python, stamp = (
-        folder / ('Scripts/python.exe' if os.name == 'nt' else 'bin/python'),
-        folder / 'made_from.txt',
-    )
+    python = folder / ('Scripts/python.exe' if os.name == 'nt' else 'bin/python')
+    stamp = folder / 'made_from.txt'
     if python.exists() and stamp.exists() and stamp.read_text(encoding='utf-8') == wanted:
         return str(python)
     print(f'making the environment of rivals build/peers/{name}', flush=True)
     try:
         subprocess.run([sys.executable, '-m', 'venv', '--clear', str(folder)], check=True)
-        subprocess.run(
-            [
-                str(python),
-                '-m',
-                'pip',
-                'install',
-                '--quiet',
-                '--disable-pip-version-check',
-                '-r',
-                str(HERE / 'peers' / f'{name}.txt'),
-            ],
-            check=True,
-        )
+        install = [str(python), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
+        subprocess.run([*install, '-r', str(HERE / 'peers' / f'{name}.txt')], check=True)
     except subprocess.CalledProcessError as error:
         print(
             f'bench/peers/{name}.txt could not be installed ({error}): no rows for these rivals',
@@ -168,20 +157,11 @@ def environment(path: Path, full: bool) -> dict[str, str]:
     if full:
         env |= {'EXTREME_OPT_FULL': '1', 'FULL': '1'}
     env.setdefault('PARTS', str(parts(path)))
-    asks = re.search(r"EXTREME_OPT_PEERS\b|peer_python\(\)|peer_at\('main'\)", text)
-    if asks and not env.get('EXTREME_OPT_PEERS'):
-        env['EXTREME_OPT_PEERS'] = peers('main') or ''
-    if re.search(r'CBLEARN|peer_python\(.cblearn', text):
-        mine = (
-            env.get('EXTREME_OPT_PEERS_CBLEARN')
-            or env.get('CBLEARN_PYTHON')
-            or peers('cblearn')
-            or ''
-        )
-        env |= {'EXTREME_OPT_PEERS_CBLEARN': mine, 'CBLEARN_PYTHON': mine}
     for name in RIVALS:
-        if re.search(rf'peer_python\(.{name}', text):
-            at = f'EXTREME_OPT_PEERS_{name.upper()}'
+        asks, at = rf'peer_(python|at)\(.{name}', f'EXTREME_OPT_PEERS_{name.upper()}'
+        if name == 'main':
+            asks, at = rf'EXTREME_OPT_PEERS\b|peer_python\(\)|{asks}', 'EXTREME_OPT_PEERS'
+        if re.search(asks, text):
             env[at] = env.get(at) or peers(name) or ''
     return env
 
@@ -194,7 +174,7 @@ def measure(name: str, path: Path) -> list[dict]:
         spec
     )  # kernels that are kept on disk look for it there
     spec.loader.exec_module(module)
-    return getattr(module, 'main' if name == path.stem else name)()
+    return list(getattr(module, 'main' if name == path.stem else name)())
 
 
 def ordered(rows: list[dict]) -> list[str]:
@@ -232,11 +212,9 @@ def alone(name: str) -> None:
     "Measure in this process and store rows and story."
     import machine
 
-    path, full, mark = (
-        scripts()[name],
-        os.environ.get('EXTREME_OPT_FULL') == '1',
-        time.perf_counter(),
-    )
+    path = scripts()[name]
+    full = os.environ.get('EXTREME_OPT_FULL') == '1'
+    mark = time.perf_counter()
     paths = freshness.touched(path, ROOT)
     commit = freshness.here(paths, ROOT)
     rows = measure(name, path)
@@ -328,17 +306,9 @@ def main(words: list[str]) -> int:
             sys.exit(f'bench has no script {name!r}; there are: {", ".join(known)}')
     if args.list:
         for name, path in known.items():
-            there = (RESULTS / f'{name}.csv').exists()
-            state = (
-                'fresh'
-                if story(name) and not changed(name)
-                else 'older than the code'
-                if story(name)
-                else 'of unknown age'
-                if there
-                else 'not there'
-            )
-            print(f'{name:24}{"long" if is_long(name, path) else "":6}results {state}')
+            told = story(name)
+            state = 'older than the code' if told and changed(name) else 'fresh' if told else 'lost'
+            print(f'{name:24}{"long" * is_long(name, path):6}results {state}')
         return 0
     wanted = names or [
         name

@@ -16,11 +16,7 @@ Seconds are medians over rounds, taken by turns.
 
 from __future__ import annotations
 
-import json
-import os
 import resource
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -62,10 +58,8 @@ def one_pass(whole, params):
 
 def traffic(client) -> list[dict]:
     X, y = sparse_rows(200, 500, 200)
-    bound, double = (
-        LogLinear(X, y, 200, dtype=np.float64),
-        DoubleSum(X, y, 200, alpha=1.0, dtype=np.float64),
-    )
+    bound = LogLinear(X, y, 200, dtype=np.float64)
+    double = DoubleSum(X, y, 200, alpha=1.0, dtype=np.float64)
     small = DoubleSum(*sparse_rows(150_000, 2, 2), 2, dtype=np.float64)
     found, vector = [], np.ones(bound.n_params)
     for name, problem, job, formula in (
@@ -108,11 +102,9 @@ def traffic(client) -> list[dict]:
 
 def scaling(client) -> list[dict]:
     problem = LogLinear(*sparse_rows(200_000, 100, 20), 20)
-    whole, tiny, wide = (
-        Sharded(problem, client, 2),
-        Sharded(LogLinear(*sparse_rows(4, 2, 2), 2), client, 2),
-        LogLinear(*sparse_rows(4, 25_000, 20), 20, dtype=np.float32),
-    )
+    whole = Sharded(problem, client, 2)
+    tiny = Sharded(LogLinear(*sparse_rows(4, 2, 2), 2), client, 2)
+    wide = LogLinear(*sparse_rows(4, 25_000, 20), 20, dtype=np.float32)
     large, moves = Sharded(wide, client, 2), iter(np.linspace(0, 1, 1000))
 
     def at(one):
@@ -159,7 +151,6 @@ def out_of_core(folder: str) -> dict:
     return dict(
         seconds=run.history[-1]['seconds'],
         losses=run.column('loss').tolist(),
-        peak_mb=machine.peak_mb(),
         data_mb=sum(file.stat().st_size for path in paths for file in path.iterdir()) / 2**20,
     )
 
@@ -173,15 +164,7 @@ def beyond_memory() -> dict:
                 Path(folder) / f'part-{k:02}', features=X, labels=(X[:, 0] > 0) + 2 * (X[:, 1] > 0)
             )
             del X
-        done = subprocess.run(
-            [sys.executable, __file__, folder],
-            capture_output=True,
-            text=True,
-            env=os.environ | {'PYTHONPATH': os.pathsep.join(sys.path)},
-        )
-        if done.returncode:
-            raise RuntimeError(done.stderr[-2000:])
-    found = json.loads(done.stdout)
+        found = machine.fresh(__file__, 'out_of_core', folder)
     print(
         f'out of core: {found["data_mb"]:.0f} MB of data, {LIMIT_MB} MB allowed,'
         f' {found["peak_mb"]:.0f} MB at the peak, losses {found["losses"]}'
@@ -204,7 +187,3 @@ def main() -> list[dict]:
     rows = [beyond_memory()]
     with local_client(2) as client:
         return rows + scaling(client) + traffic(client)
-
-
-if __name__ == '__main__':
-    print(json.dumps(out_of_core(sys.argv[1])))

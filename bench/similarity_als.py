@@ -28,6 +28,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import machine
@@ -148,6 +149,17 @@ def interval(values) -> tuple[float, float]:
     return tuple(np.quantile(means, [0.025, 0.975]))
 
 
+def ends(column, values, sign='') -> dict:
+    "The interval of a mean as two columns."
+    both = zip(('low', 'high'), interval(values))
+    return {f'{column}_{end}': f'{value:{sign}.4f}' for end, value in both}
+
+
+def difference(column, values) -> dict:
+    "A mean difference with its interval."
+    return {column: f'{values.mean():+.4f}'} | ends(column, values, '+')
+
+
 def judged(trials, train, test, title, method) -> dict:
     """The best trial on a tenth of the training pairs, fitted to all of them: per-user recall,
     seconds, setting."""
@@ -163,8 +175,7 @@ def judged(trials, train, test, title, method) -> dict:
             return found
 
         scores = [
-            machine.kept(f'{title} {method} {name}', lambda name=name, fit=fit: score(name, fit))
-            for name, fit in trials
+            machine.kept(f'{title} {method} {name}', score, name, fit) for name, fit in trials
         ]
         chosen = int(np.argmax(scores))
         tried = f', best of {len(trials)}'
@@ -195,12 +206,10 @@ def defaults(title, train, moved) -> dict:
         seconds=f'{told["seconds"]:.3g}',
         how='processor seconds of one fit',
         recall_20=f'{told["recall"]:.4f}',
-        peak_mb=round(machine.peak_mb(), 1),
     )
 
 
-def main() -> list[dict]:
-    rows = []
+def main() -> Iterator[dict]:
     methods = {
         PEER: implicit_trials(),
         'SimilarityModel, default': [ours()],
@@ -212,19 +221,13 @@ def main() -> list[dict]:
     for title, (train, test) in sets().items():
         large = title == 'Wikipedia, large'  # no trials of ours there
         ended = {
-            method: machine.kept(
-                f'{title} {method}',
-                lambda trials=trials, train=train, test=test, title=title, method=method: judged(
-                    trials, train, test, title, method
-                ),
-            )
+            method: machine.kept(f'{title} {method}', judged, trials, train, test, title, method)
             for method, trials in methods.items()
             if trials and not (large and method == 'SimilarityModel, tuned')
         }
         base = np.array(ended[PEER]['recalls']) if PEER in ended else None
         for method, told in ended.items():
             values = np.array(told['recalls'])
-            low, high = interval(values)
             row = machine.row(
                 method=method,
                 task=f'als {title}',
@@ -232,23 +235,15 @@ def main() -> list[dict]:
                 seconds=f'{told["seconds"]:.3g}',
                 how='processor seconds of one fit',
                 recall_20=f'{values.mean():.4f}',
-                recall_low=f'{low:.4f}',
-                recall_high=f'{high:.4f}',
-                peak_mb=round(machine.peak_mb(), 1),
+                **ends('recall', values),
             )
             if base is not None and method != PEER:
-                low, high = interval(values - base)
-                row |= dict(
-                    difference=f'{(values - base).mean():+.4f}',
-                    difference_low=f'{low:+.4f}',
-                    difference_high=f'{high:+.4f}',
-                )
+                row |= difference('difference', values - base)
             print(
                 f'{title}: {method}: recall@20 {row["recall_20"]}, {row["seconds"]} s, '
                 f'{told["peer"]}; {row.get("difference", "")}',
                 flush=True,
             )
-            rows.append(row)
+            yield row
         few = dict(), dict(penalty_scale=1), dict(max_iter=30)
-        rows += [defaults(title, train, moved) for moved in (few if large else MOVED)]
-    return rows
+        yield from [defaults(title, train, moved) for moved in (few if large else MOVED)]

@@ -11,9 +11,10 @@ build/bench as soon as it has ended; a run that was stopped goes on behind the l
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import machine
-from similarity_reproduce import MEASURES, RANK, sets
+from similarity_reproduce import MEASURES, RANK, cells, sets
 
 from extreme_opt.core import GaussNewton
 from extreme_opt.similarity import MLP, Linear, popularity, rank_measures
@@ -67,23 +68,11 @@ def judged(train, test, make) -> dict:
     took = time.perf_counter() - mark
     found = rank_measures(score, test, train, MEASURES)
     end = dict(loss=f'{score.loss:.5g}') if hasattr(score, 'loss') else {}
-    return dict(
-        seconds=f'{took:.1f}',
-        peak_mb=round(machine.peak_mb(), 1),
-        mean_precision_5=f'{found["mean_precision@5"]:.4f}',
-        recall_20=f'{found["recall@20"]:.4f}',
-        ndcg_20=f'{found["ndcg@20"]:.4f}',
-        **end,
-    )
+    return dict(seconds=f'{took:.1f}', peak_mb=round(machine.peak_mb(), 1), **cells(found), **end)
 
 
-def main() -> list[dict]:
-    rows = []
+def main() -> Iterator[dict]:
     for title, (train, test) in sets().items():
         for name, make in METHODS.items():
-            told = machine.kept(
-                f'{title} {name}',
-                lambda train=train, test=test, make=make: judged(train, test, make),
-            )
-            rows.append(machine.row(method=name, task=f'bare {title}') | told)
-    return rows
+            told = machine.kept(f'{title} {name}', judged, train, test, make)
+            yield machine.row(method=name, task=f'bare {title}') | told

@@ -30,12 +30,12 @@ from __future__ import annotations
 import itertools
 import time
 import warnings
+from collections.abc import Iterator
 
 import machine
 import numpy as np
 import scipy.sparse
-from similarity_als import interval
-from similarity_gradient import kept
+from similarity_als import difference
 
 from extreme_opt import data
 from extreme_opt.similarity.cold import dense_scores, unit_rows
@@ -188,30 +188,21 @@ def widths(name, seed) -> dict:
     return told
 
 
-def main() -> list[dict]:
+def main() -> Iterator[dict]:
     warnings.simplefilter('ignore')
-    rows = []
     for name in SETS:
-        told = [
-            kept(__file__, f'{name} {seed}', lambda name=name, seed=seed: split(name, seed))
-            for seed in range(N_SPLITS)
-        ]
+        told = [machine.kept(f'{name} {seed}', split, name, seed) for seed in range(N_SPLITS)]
         for seed, one in enumerate(told if name in WIDENED else ()):
-            one |= kept(
-                __file__, f'{name} {seed} widths', lambda name=name, seed=seed: widths(name, seed)
-            )
+            one |= machine.kept(f'{name} {seed} widths', widths, name, seed)
         for method in told[0]:
-            row = dict(
+            row = machine.row(
                 method=method,
                 task=f'new entities of {name}',
                 peer='; '.join(dict.fromkeys(one[method]['peer'] for one in told)),
-                threads=1,
                 peak_mb='',
                 seconds=f'{told[0][method]["seconds"]:.3g}',
                 n_entities=sum(len(one[method]['ndcg@20']) for one in told),
                 how=f'means over the new entities of {N_SPLITS} splits',
-                versions=machine.versions('scikit-learn'),
-                date=machine.today(),
             )
             for measure in MEASURES:
                 short = measure.split('@')[0]
@@ -219,8 +210,5 @@ def main() -> list[dict]:
                 auto = np.concatenate([one['auto'][measure] for one in told])
                 row[f'{short}_20'] = f'{mine.mean():.4f}'
                 if method != 'auto':
-                    row[f'{short}_difference'] = f'{(auto - mine).mean():+.4f}'
-                    for end, value in zip(('low', 'high'), interval(auto - mine)):
-                        row[f'{short}_difference_{end}'] = f'{value:+.4f}'
-            rows.append(row)
-    return rows
+                    row |= difference(f'{short}_difference', auto - mine)
+            yield row

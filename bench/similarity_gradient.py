@@ -28,6 +28,7 @@ import sys
 import time
 from pathlib import Path
 
+import machine
 import numpy as np
 
 LEFT, RIGHT, PAIRS, HIDDEN, K, OMEGA, RIDGE, ROUNDS = 6000, 3500, 500_000, 256, 128, 2**-4, 4.0, 5
@@ -39,13 +40,6 @@ ASKED = {
     ('product', 'jax'): 4.0,
 }
 ASKED_SHARE = {'gradient': 0.6, 'product': 0.75}
-
-
-def kept(script, key, job):
-    "What `job` told when this very code ran it before, else what it tells now."
-    import machine
-
-    return machine.kept(key, job)
 
 
 def data(dtype):
@@ -137,18 +131,14 @@ def parts(task, problem, theta, way):
             (chunk, 2 * HIDDEN),
         )
     )
-    table, bias, n_chunks, terms = (
-        towers.TAYLOR.astype(dtype),
-        np.zeros(HIDDEN, dtype),
-        (LEFT + RIGHT) / chunk,
-        problem.terms,
-    )
-    acts, back, first, second = (
-        A[:, :HIDDEN].copy(),
-        A[:, :HIDDEN].copy(),
-        W[:, :HIDDEN].copy(),
-        S[:, :HIDDEN].copy(),
-    )
+    table = towers.TAYLOR.astype(dtype)
+    bias = np.zeros(HIDDEN, dtype)
+    n_chunks = (LEFT + RIGHT) / chunk
+    terms = problem.terms
+    acts = A[:, :HIDDEN].copy()
+    back = A[:, :HIDDEN].copy()
+    first = W[:, :HIDDEN].copy()
+    second = S[:, :HIDDEN].copy()
 
     def products():
         for _ in range(round(n_chunks)):
@@ -167,12 +157,10 @@ def parts(task, problem, theta, way):
                 towers._tangent_inputs(hidden, bias, acts, times)
             towers.times_slope(back, acts, np.zeros(HIDDEN, dtype))
 
-    P, Q, to_left, to_right = (
-        point.left,
-        point.right,
-        np.zeros_like(point.left),
-        np.zeros_like(point.right),
-    )
+    P = point.left
+    Q = point.right
+    to_left = np.zeros_like(point.left)
+    to_right = np.zeros_like(point.right)
     if task == 'gradient':
 
         def observed():
@@ -183,11 +171,9 @@ def parts(task, problem, theta, way):
             pairs.add_unseen(to_left, P, terms.left_impute, terms.row_weights, H, OMEGA)
             pairs.add_unseen(to_right, Q, terms.right_impute, terms.column_weights, G, OMEGA, -1.0)
     else:
-        directions, moved, at = (
-            [whole._move(problem, side, point, way) for side in (0, 1)],
-            np.empty_like(point.seen.curvatures),
-            terms.pairs,
-        )
+        directions = [whole._move(problem, side, point, way) for side in (0, 1)]
+        moved = np.empty_like(point.seen.curvatures)
+        at = terms.pairs
 
         def observed():
             pairs.for_each_chunk(
@@ -208,10 +194,8 @@ def parts(task, problem, theta, way):
             pairs.spread_all(terms, moved, P, Q, to_left, to_right)
 
         def gramians():
-            W_c, H_c = (
-                cross_gramian(directions[0], P, terms.row_weights),
-                cross_gramian(directions[1], Q, terms.column_weights),
-            )
+            W_c = cross_gramian(directions[0], P, terms.row_weights)
+            H_c = cross_gramian(directions[1], Q, terms.column_weights)
             _add_directional(
                 to_left, directions[0], P, terms.row_weights, point.right_gramian, H_c, OMEGA
             )
@@ -284,12 +268,10 @@ def jax_peer(task, dtype, form):
     import jax.numpy as jnp
 
     rows, columns, theta, way = data(dtype)
-    rows, columns, theta, way = (
-        jnp.asarray(rows),
-        jnp.asarray(columns),
-        tuple(map(jnp.asarray, theta)),
-        tuple(map(jnp.asarray, way)),
-    )
+    rows = jnp.asarray(rows)
+    columns = jnp.asarray(columns)
+    theta = tuple(map(jnp.asarray, theta))
+    way = tuple(map(jnp.asarray, way))
 
     def tower(E, b, W, c, S, d):
         return jax.nn.elu(jax.nn.elu(E + b) @ W.T + c) @ S.T + d
@@ -331,8 +313,6 @@ def child(peer, task, kind):
     """Wait for a word, work, tell the seconds of the job and of a product; at the end, peak memory
     and a checksum."""
     dtype = np.dtype(kind).type
-    import resource
-
     job, shares = (
         ours(task, dtype)
         if peer == 'ours'
@@ -344,13 +324,9 @@ def child(peer, task, kind):
         )
     )
     result = job()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-        2**20 if sys.platform == 'darwin' else 2**10
-    )
-    a, b = (
-        np.random.default_rng(0).normal(size=(1024, HIDDEN)).astype(dtype),
-        np.random.default_rng(1).normal(size=(HIDDEN, HIDDEN)).astype(dtype),
-    )
+    peak = machine.peak_mb()
+    a = np.random.default_rng(0).normal(size=(1024, HIDDEN)).astype(dtype)
+    b = np.random.default_rng(1).normal(size=(HIDDEN, HIDDEN)).astype(dtype)
     print(
         json.dumps(
             dict(
@@ -375,8 +351,6 @@ def child(peer, task, kind):
 def where_it_goes(job, shares):
     """Per cent of the job that each share of it takes, turn by turn; the rest is what no share
     explains."""
-    import machine
-
     seconds = machine.alternate({'whole': job} | shares, rounds=7)
     found = {name: round(100 * machine.ratio(seconds[name], seconds['whole'])) for name in shares}
     return found | {'rest': 100 - sum(found.values())}
@@ -384,24 +358,6 @@ def where_it_goes(job, shares):
 
 def measure(task, kind, threads, peers):
     "Rows of one task, type and number of threads."
-    import machine
-
-    env = {
-        **os.environ,
-        **{
-            name: str(threads)
-            for name in (
-                'OMP_NUM_THREADS',
-                'OPENBLAS_NUM_THREADS',
-                'MKL_NUM_THREADS',
-                'NUMBA_NUM_THREADS',
-            )
-        },
-        'XLA_FLAGS': (
-            f'--xla_cpu_multi_thread_eigen={"true" if threads > 1 else "false"}'
-            f' intra_op_parallelism_threads={threads}'
-        ),
-    }
     running, first = {}, {}
     for peer, python in peers.items():
         if peer == 'torch dense' and task == 'product':
@@ -411,7 +367,7 @@ def measure(task, kind, threads, peers):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=env,
+            env=machine.pinned(threads),
         )
         line = process.stdout.readline()
         if line:
@@ -466,8 +422,6 @@ def measure(task, kind, threads, peers):
 
 
 def main() -> list[dict]:
-    import machine
-
     other = os.environ.get('EXTREME_OPT_PEERS')
     peers = {'ours': sys.executable} | (
         {name: other for name in ('torch gramian', 'torch dense', 'jax gramian')} if other else {}
@@ -483,8 +437,7 @@ def main() -> list[dict]:
         for kind, threads in cases
         for task in ('gradient', 'product')
         for row in machine.kept(
-            f'{task} {kind} {threads} {" ".join(peers)}',
-            lambda task=task, kind=kind, threads=threads: measure(task, kind, threads, peers),
+            f'{task} {kind} {threads} {" ".join(peers)}', measure, task, kind, threads, peers
         )
     ]
 

@@ -16,12 +16,10 @@ import numpy as np
 
 from extreme_opt.similarity import MLP, AllPairs
 
-SIZES, NAIVE, PER_ENTITY, K = (
-    (30_000, 100_000, 300_000, 1_000_000),
-    (10_000, 30_000, 100_000),
-    5,
-    32,
-)
+SIZES = (30_000, 100_000, 300_000, 1_000_000)
+NAIVE = (10_000, 30_000, 100_000)
+PER_ENTITY = 5
+K = 32
 
 
 def problem_of(size) -> AllPairs:
@@ -77,7 +75,6 @@ def main() -> list[dict]:
                 peer='kernel' if method != 'naive value' else 'numpy',
                 seconds=timing,
                 **measured,
-                peak_mb=round(machine.peak_mb(), 1),
             )
         )
 

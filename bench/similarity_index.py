@@ -80,7 +80,6 @@ def rows_of(title, P, Q) -> list[dict]:
                 peer='kernel' if name == 'exact' else 'faiss',
                 seconds=took,
                 **told,
-                peak_mb=round(machine.peak_mb(), 1),
             )
         )
     return out

@@ -13,13 +13,11 @@ was stopped goes on with the other.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import time
-from pathlib import Path
+from collections.abc import Iterator
 
+import machine
 import numpy as np
 
 SIZE, PAIRS, K, LIMIT_MB = 1_000_000, 10_000_000, 32, 16 * 1024
@@ -34,14 +32,12 @@ def pairs():
     return np.column_stack([keys // SIZE, keys % SIZE])
 
 
-def child(what):
-    import machine
-
+def part(what):
+    "One part, in a process of its own."
     from extreme_opt.core import GaussNewton
     from extreme_opt.similarity import MLP, AllPairs, Linear
 
     shape = MLP(64, 64) if what == 'gradient' else Linear()
-    mark = time.perf_counter()
     problem = AllPairs(
         pairs(),
         n_left=SIZE,
@@ -55,7 +51,7 @@ def child(what):
     params = problem.init_params(0)
     small = problem.warmup_problem()
     small.ggn_vp(small.init_params(0), small.grad(small.init_params(0)))  # compile
-    built, mark = time.perf_counter() - mark, time.perf_counter()
+    mark = time.perf_counter()
     if what == 'gradient':
         loss, grad = problem.loss_and_grad(params)
         told = dict(loss=f'{loss:.6g}', grad_norm=f'{np.linalg.norm(grad):.4g}')
@@ -71,53 +67,19 @@ def child(what):
             start_loss=f'{before:.6g}', loss=f'{state.loss:.6g}', n_products=state.n_products
         )
         assert state.loss < before
-    print(
-        json.dumps(
-            dict(
-                built=built,
-                seconds=time.perf_counter() - mark,
-                measured=told,
-                peak=machine.peak_mb(),
-                vector=problem.memory() / 2**20,
-            )
-        ),
-        flush=True,
-    )
+    seconds, vector = time.perf_counter() - mark, problem.memory() / 2**20
+    return dict(seconds=f'{seconds:.1f}', vector_mb=f'{vector:.0f}', **told)
 
 
-def told_by(what):
-    "Run one part in a process of its own."
-    done = subprocess.run(
-        [sys.executable, __file__, 'child', what], stdout=subprocess.PIPE, text=True, check=True
-    )
-    return json.loads(done.stdout)
-
-
-def main() -> list[dict]:
-    import machine
-
-    rows = []
+def main() -> Iterator[dict]:
     for what, task in (
         ('gradient', 'value and gradient, MLP(64, 64)'),
         ('newton', 'one Gauss-Newton step, linear towers'),
     ):
-        told = machine.kept(
-            f'{what} {os.environ.get("EXTREME_OPT_FULL", "")}', lambda what=what: told_by(what)
+        key = f'{what} {os.environ.get("EXTREME_OPT_FULL", "")}'
+        yield machine.row(
+            method='AllPairs' if what == 'gradient' else 'GaussNewton',
+            task=f'a million a side, ten million pairs: {task}',
+            peer='kernel',
+            **machine.kept(key, machine.fresh, __file__, 'part', what),
         )
-        rows.append(
-            machine.row(
-                method='AllPairs' if what == 'gradient' else 'GaussNewton',
-                task=f'a million a side, ten million pairs: {task}',
-                peer='kernel',
-                seconds=f'{told["seconds"]:.1f}',
-                vector_mb=f'{told["vector"]:.0f}',
-                **told['measured'],
-                peak_mb=told['peak'],
-            )
-        )
-    return rows
-
-
-if __name__ == '__main__' and sys.argv[1:2] == ['child']:
-    sys.path.insert(0, str(Path(__file__).resolve().parent))
-    child(sys.argv[2])

@@ -34,7 +34,7 @@ import machine
 import numpy as np
 import scipy.linalg
 import scipy.sparse
-from similarity_als import TIMES, interval, ours
+from similarity_als import TIMES, difference, ends, ours
 from similarity_reproduce import SETS, sets
 from sklearn.exceptions import ConvergenceWarning
 
@@ -128,7 +128,7 @@ def chosen(title, method, train) -> str:
         return float(measures_by_row(score, valid, rest, MEASURES[:1])[2]['recall@20'].mean())
 
     scores = {
-        name: machine.kept(f'{title} {method} {name}', lambda make=make: recall(make))
+        name: machine.kept(f'{title} {method} {name}', recall, make)
         for name, make in trials.items()
     }
     best = max(scores, key=scores.get)
@@ -163,12 +163,9 @@ def race(titles, base, script) -> list[dict]:
         ended = {}
         for method, trials in methods().items():
             name = chosen(title, method, train)
-            ended[method] = machine.kept(
-                f'{title} {method}',
-                lambda title=title, method=method, name=name: machine.fresh(
-                    script, 'final', title, method, name
-                ),
-            ) | dict(peer=name + f', best of {len(trials)}' * (len(trials) > 1))
+            args = machine.fresh, script, 'final', title, method, name
+            ended[method] = machine.kept(f'{title} {method}', *args)
+            ended[method]['peer'] = name + f', best of {len(trials)}' * (len(trials) > 1)
         for method, told in ended.items():
             row = machine.row(
                 method=method,
@@ -182,17 +179,10 @@ def race(titles, base, script) -> list[dict]:
             for measure in MEASURES:
                 short, values = measure.split('@')[0], np.array(told[measure])
                 row[f'{short}_20'] = f'{values.mean():.4f}'
-                row |= {
-                    f'{short}_{end}': f'{value:.4f}'
-                    for end, value in zip(('low', 'high'), interval(values))
-                }
+                row |= ends(short, values)
                 if method != base:
                     more = values - np.array(ended[base][measure])
-                    row[f'{short}_difference'] = f'{more.mean():+.4f}'
-                    row |= {
-                        f'{short}_difference_{end}': f'{value:+.4f}'
-                        for end, value in zip(('low', 'high'), interval(more))
-                    }
+                    row |= difference(f'{short}_difference', more)
             print(
                 f'{title}: {method}, {told["peer"]}: recall@20 {row["recall_20"]} '
                 f'({row.get("recall_difference", "")}), NDCG@20 {row["ndcg_20"]} '

@@ -11,6 +11,7 @@ diagonal; a run ends at 1,500. The table has the loss there and the wins.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import machine
 import numpy as np
@@ -80,8 +81,7 @@ def ending(problem, solver, start, seed) -> tuple[float, float]:
     raise AssertionError('a solver never ends by itself')
 
 
-def main() -> list[dict]:
-    rows = []
+def main() -> Iterator[dict]:
     for title, (ridge, times) in SETTINGS.items():
         ends = {name: [] for name in METHODS}
         for seed in SEEDS:
@@ -99,14 +99,10 @@ def main() -> list[dict]:
             )
             if name != 'GD-diag':
                 told['n_ahead'] = sum(a < b for a, b in zip(losses, other, strict=True))
-            rows.append(
-                machine.row(
-                    method=name,
-                    task=f'equal work, {title}',
-                    peer='kernel',
-                    seconds=f'{np.median([took for _, took in found]):.2f}',
-                    **told,
-                    peak_mb=round(machine.peak_mb(), 1),
-                )
+            yield machine.row(
+                method=name,
+                task=f'equal work, {title}',
+                peer='kernel',
+                seconds=f'{np.median([took for _, took in found]):.2f}',
+                **told,
             )
-    return rows

@@ -80,6 +80,11 @@ def judged(problem, params, test, seen) -> dict:
     return rank_measures(lambda rows: P[rows] @ Q.T, test, seen, MEASURES)
 
 
+def cells(found: dict) -> dict:
+    "The measures as a row tells them."
+    return {name.replace('@', '_'): f'{found[name]:.4f}' for name in MEASURES}
+
+
 def work_of(state, n_rows=1) -> float:
     "Evaluations of the loss that a run has cost so far."
     if hasattr(state, 'n_products'):
@@ -95,12 +100,10 @@ def run_for(problem, solver, start, n_rows) -> list[tuple]:
     "(clock, parameters, work) at the start and at five marks; the start alone where it diverged."
     if hasattr(solver, 'warmup_problem'):
         minimize(problem.warmup_problem(), solver.warmup_problem(), max_iter=1)
-    state, rng, clock, points = (
-        solver.init(problem, start),
-        np.random.default_rng(0),
-        0.0,
-        [(0.0, start, 0.0)],
-    )
+    state = solver.init(problem, start)
+    rng = np.random.default_rng(0)
+    clock = 0.0
+    points = [(0.0, start, 0.0)]
     marks = list(SECONDS * np.array([0.06, 0.12, 0.25, 0.5, 1.0]))
     while marks:
         begin = time.process_time()
@@ -151,18 +154,14 @@ def curves(title, train, test, log, only: tuple[str, ...] = ()) -> list[dict]:
     for name, solver in methods.items():
         if only and name not in only:
             continue
-        points, peer = (
-            run_for(problem, solver, start, n_rows),
-            f'rate {rate:.1e}' if name in ('SOGram', 'Sampling') else '',
-        )
+        points = run_for(problem, solver, start, n_rows)
+        peer = f'rate {rate:.1e}' if name in ('SOGram', 'Sampling') else ''
         while (
             len(points) == 1 and solver.learning_rate > 1e-4 * rate
         ):  # it diverged at the rate of gradient descent
             solver = replace(solver, learning_rate=solver.learning_rate / 8)
-            points, peer = (
-                run_for(problem, solver, start, n_rows),
-                f'rate {solver.learning_rate:.1e}, diverged at {8 * solver.learning_rate:.1e}',
-            )
+            points = run_for(problem, solver, start, n_rows)
+            peer = f'rate {solver.learning_rate:.1e}, diverged at {8 * solver.learning_rate:.1e}'
         for seconds, params, work in points:
             found = judged(problem, params, test, train)
             loss = problem.loss(params)
@@ -277,9 +276,7 @@ def lists(title, train, test, log) -> list[dict]:
                 task=f'lists {title}',
                 peer=chosen,
                 seconds=f'{seconds:.1f}',
-                mean_precision_5=f'{found["mean_precision@5"]:.4f}',
-                recall_20=f'{found["recall@20"]:.4f}',
-                ndcg_20=f'{found["ndcg@20"]:.4f}',
+                **cells(found),
             )
         )
         log(
@@ -290,15 +287,7 @@ def lists(title, train, test, log) -> list[dict]:
     n_test = np.diff(test.indptr)
     top = {name: max_score(name, n_test[n_test > 0]) for name in MEASURES}
     out.append(
-        dict(
-            method='a perfect list',
-            task=f'lists {title}',
-            peer='',
-            seconds='',
-            mean_precision_5=f'{top["mean_precision@5"]:.4f}',
-            recall_20=f'{top["recall@20"]:.4f}',
-            ndcg_20=f'{top["ndcg@20"]:.4f}',
-        )
+        dict(method='a perfect list', task=f'lists {title}', peer='', seconds='', **cells(top))
     )
     return out
 
@@ -330,9 +319,7 @@ def defaults(title, train, log) -> list[dict]:
                 task=f'defaults {title}',
                 peer=f'ridge {times:g} x auto, unobserved weight {weight:g} x auto',
                 seconds=f'{time.perf_counter() - begin:.1f}',
-                mean_precision_5=f'{found["mean_precision@5"]:.4f}',
-                recall_20=f'{found["recall@20"]:.4f}',
-                ndcg_20=f'{found["ndcg@20"]:.4f}',
+                **cells(found),
             )
         )
         log(f'{title}: {out[-1]["peer"]}: recall@20 {found["recall@20"]:.4f}')

@@ -31,6 +31,7 @@ import subprocess
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import machine
@@ -41,8 +42,8 @@ from similarity_als import (
     PEER,
     RANK,
     REGULARIZATION,
+    difference,
     implicit_trials,
-    interval,
     recalls,
 )
 from similarity_als import sets as five_sets
@@ -190,16 +191,12 @@ def measured(title, train, test) -> dict:
     return told
 
 
-def main() -> list[dict]:
+def main() -> Iterator[dict]:
     warnings.simplefilter('ignore')
-    rows = []
     for title, (train, test) in sets().items():
-        told = machine.kept(
-            f'{title} search',
-            lambda title=title, train=train, test=test: measured(title, train, test),
-        )
-        told |= machine.kept(f'{title} widths', lambda train=train, test=test: wider(train, test))
-        told |= machine.kept(f'{title} lenskit', lambda train=train, test=test: beside(train, test))
+        told = machine.kept(f'{title} search', measured, title, train, test)
+        told |= machine.kept(f'{title} widths', wider, train, test)
+        told |= machine.kept(f'{title} lenskit', beside, train, test)
         for method, one in told.items():
             row = machine.row(
                 method=method,
@@ -207,7 +204,6 @@ def main() -> list[dict]:
                 peer=one['peer'],
                 seconds=f'{one["seconds"]:.3g}',
                 how='processor seconds of one fit, the search included',
-                peak_mb=round(machine.peak_mb(), 1),
             )
             for measure in MEASURES:
                 short, values = measure.split('@')[0], np.array(one[measure])
@@ -217,9 +213,5 @@ def main() -> list[dict]:
                     ('EASE', f'{short}_less_ease'),
                 ):
                     if other in told and method != other:
-                        less = values - np.array(told[other][measure])
-                        row[column] = f'{less.mean():+.4f}'
-                        for end, value in zip(('low', 'high'), interval(less)):
-                            row[f'{column}_{end}'] = f'{value:+.4f}'
-            rows.append(row)
-    return rows
+                        row |= difference(column, values - np.array(told[other][measure]))
+            yield row

@@ -37,9 +37,11 @@ import sys
 import tempfile
 import types
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from time import process_time, time
 
+import machine
 import numpy as np
 import scipy.sparse
 
@@ -341,8 +343,6 @@ def newton_forecast(name: str, pairs: int) -> dict:
 
 def part(name: str, call: str) -> dict:
     "A part in a process of its own, or what an earlier run kept of it."
-    import machine
-
     python = machine.peer_python() if call == 'implicit' else sys.executable
     if not python:
         return {}
@@ -359,11 +359,9 @@ def part(name: str, call: str) -> dict:
     return machine.kept(f'{name}-{call}', job)
 
 
-def main() -> list[dict]:
-    import machine
-
+def main() -> Iterator[dict]:
     os.environ.setdefault('PARTS', str(ROOM))
-    full, out = os.environ.get('EXTREME_OPT_FULL') == '1', []
+    full = os.environ.get('EXTREME_OPT_FULL') == '1'
     names = dict(fit='SimilarityModel', steps='ALS', newton='GaussNewton')
     for name, calls in dict(
         small=('fit', 'steps', 'implicit'),
@@ -376,7 +374,7 @@ def main() -> list[dict]:
         for call in calls:
             told = part(name, call)
             for share, row in zip(SHARES, told.pop('rows', ()), strict=False):
-                out.append(machine.row('product', f'{name} x {share:g}', **row, peak_mb=''))
+                yield machine.row('product', f'{name} x {share:g}', **row, peak_mb='')
             if call == 'growth':
                 continue
             if told.get('step_seconds') and call == 'newton':
@@ -384,8 +382,7 @@ def main() -> list[dict]:
             if told:
                 shape = dict(zip(('users', 'items'), SIZES[name], strict=False))
                 seconds = f'{told.pop("seconds"):.4g}' if 'seconds' in told else ''
-                out.append(machine.row(names.get(call, call), name, seconds, **shape, **told))
-    return out
+                yield machine.row(names.get(call, call), name, seconds, **shape, **told)
 
 
 if __name__ == '__main__':

@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterator
 
 import machine
 import numpy as np
-from similarity_als import interval
+from similarity_als import difference
 from similarity_reproduce import sets
 from sklearn.exceptions import ConvergenceWarning
 
@@ -111,7 +112,7 @@ def tuned(title, method, fit, settings, train, test) -> dict:
 
     best, chosen, stop = -1.0, settings[0], None
     for setting in settings if len(settings) > 1 else []:
-        found = machine.kept(f'{title} {method} {setting}', lambda one=setting: scores(one))
+        found = machine.kept(f'{title} {method} {setting}', scores, setting)
         print(f'  {title}: {method} {setting}: {found}', flush=True)
         value, done = max(found)
         if value > best:
@@ -123,8 +124,7 @@ def tuned(title, method, fit, settings, train, test) -> dict:
     return judged(P, Q, test, train) | dict(seconds=seconds, told=told)
 
 
-def main() -> list[dict]:
-    rows = []
+def main() -> Iterator[dict]:
     methods = {
         'all pairs': (all_pairs, PAIRS),
         'all pairs, default': (all_pairs, [None]),
@@ -133,12 +133,7 @@ def main() -> list[dict]:
     }
     for title, (train, test) in sets(('MovieLens-100K', 'Wikipedia links')).items():
         ended = {
-            method: machine.kept(
-                f'{title} {method}',
-                lambda method=method, how=how, train=train, test=test, title=title: tuned(
-                    title, method, *how, train, test
-                ),
-            )
+            method: machine.kept(f'{title} {method}', tuned, title, method, *how, train, test)
             for method, how in methods.items()
         }
         for method, told in ended.items():
@@ -148,18 +143,11 @@ def main() -> list[dict]:
                 peer=told['told'],
                 seconds=f'{told["seconds"]:.3g}',
                 how='processor seconds of one fit',
-                peak_mb=round(machine.peak_mb(), 1),
             )
             for name in MEASURES:
                 row[name.replace('@', '_')] = f'{np.mean(told[name]):.4f}'
             if method != 'all pairs':
                 gap = np.array(told['ndcg@20']) - np.array(ended['all pairs']['ndcg@20'])
-                low, high = interval(gap)
-                row |= dict(
-                    difference=f'{gap.mean():+.4f}',
-                    difference_low=f'{low:+.4f}',
-                    difference_high=f'{high:+.4f}',
-                )
+                row |= difference('difference', gap)
             print(title, row, flush=True)
-            rows.append(row)
-    return rows
+            yield row

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterator
 
 import machine
 import numpy as np
@@ -155,8 +156,7 @@ def softmax_umax() -> list[dict]:
     ]
 
 
-def softmax_implicit() -> list[dict]:
-    out = []
+def softmax_implicit() -> Iterator[dict]:
     for task, problem in {'shape A': shape_a(), 'docstrings': docstrings()}.items():
         draw = problem.draw(np.random.default_rng(0), problem.n_samples, 1)
         ours, plain, slow = (problem.init_params() for _ in range(3))
@@ -176,7 +176,7 @@ def softmax_implicit() -> list[dict]:
         for name, bound in (('vanilla', 1.0), ('numpy', 12), ('limit', 0.4)):  # of shape A
             share = machine.ratio(seconds[name], seconds['implicit'])
             machine.asked(f'{task}: {name} over implicit', share, bound)
-        out += [
+        yield from [
             machine.row(method, task, f'{middle[name]:.4f}', peer=peer)
             for method, name, peer in (
                 ('implicit updates', 'implicit', 'kernel'),
@@ -185,7 +185,6 @@ def softmax_implicit() -> list[dict]:
                 ('touch the same cells', 'limit', 'machine limit'),
             )
         ]
-    return out
 
 
 # ---------------------------------------------------------------------------------- sorted columns
@@ -230,8 +229,8 @@ def zipf(like: DoubleSum) -> DoubleSum:
     return DoubleSum(rows, like.labels, like.n_classes)
 
 
-def softmax_columns() -> list[dict]:
-    wide, out = shape_a(), []
+def softmax_columns() -> Iterator[dict]:
+    wide = shape_a()
     tasks = {'docstrings': docstrings(), 'shape A': wide, 'shape A, Zipf': zipf(wide)}
     for task, problem in tasks.items():
         kinds = {'as they are': problem, 'frequent first': frequent_first(problem)}
@@ -245,8 +244,7 @@ def softmax_columns() -> list[dict]:
         for name in kinds:
             took = f'{statistics.median(seconds[name]):.4f}'
             method = f'implicit updates, columns {name}'
-            out.append(machine.row(method, task, took, peer='kernel'))
-    return out
+            yield machine.row(method, task, took, peer='kernel')
 
 
 # ------------------------------------------------------------------------- width, threads, classes

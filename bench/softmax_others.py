@@ -27,6 +27,7 @@ import time
 import warnings
 from pathlib import Path
 
+import machine
 import numpy as np
 import scipy.sparse
 
@@ -139,7 +140,6 @@ def race(path: str, method: str) -> dict:
 
 # --------------------------------------------------------------------------------------- the table
 def main() -> list[dict]:
-    import machine
     import softmax_defaults
 
     rows, folder = [], Path(os.environ.get('PARTS') or tempfile.mkdtemp())

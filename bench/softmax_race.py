@@ -43,8 +43,10 @@ import math
 import os
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import machine
 import numpy as np
 import scipy.sparse
 
@@ -84,10 +86,8 @@ def made(shape: str, replaced: bool) -> dict:
     pools = np.argpartition(rng.random((n_classes, n_features), np.float32), n_nonzero, axis=1)[
         :, :n_nonzero
     ].astype(np.int32)
-    classes, columns = (
-        rng.integers(n_classes, size=n_samples),
-        np.empty((n_samples, n_nonzero), np.int32),
-    )
+    classes = rng.integers(n_classes, size=n_samples)
+    columns = np.empty((n_samples, n_nonzero), np.int32)
     for i, k in enumerate(classes):
         own = rng.choice(pools[k], n_nonzero // 2, replace=False)
         others = rng.choice(n_features, 2 * n_nonzero, replace=False).astype(np.int32)
@@ -228,8 +228,6 @@ def exact(path: str) -> dict:
 
 def row(task: str, method: str, setting: str, found: dict) -> dict:
     "What the table keeps of a run."
-    import machine
-
     return machine.row(
         method,
         task,
@@ -250,10 +248,8 @@ def rows_at(shape: str, replaced: bool = False):
         yield path
 
 
-def main() -> list[dict]:
-    import machine
-
-    peers, full, out = os.environ.get('EXTREME_OPT_PEERS'), os.environ.get('EXTREME_OPT_FULL'), []
+def main() -> Iterator[dict]:
+    peers, full = os.environ.get('EXTREME_OPT_PEERS'), os.environ.get('EXTREME_OPT_FULL')
     for task, wanted in ASKED.items():
         shape, kind = task.split()
         if shape == 'L' and not full:
@@ -263,7 +259,7 @@ def main() -> list[dict]:
         with rows_at(shape, kind == 'replaced') as path:
             for rate in RATES if shape == 'A' else RATES[2:3]:
                 found = machine.fresh(__file__, 'ours', path, rate, LIMIT)
-                out.append(row(task, 'ImplicitSGD', f'rate {rate:g}', found))
+                yield row(task, 'ImplicitSGD', f'rate {rate:g}', found)
                 if found['loss'] < GOAL:
                     times.append(found['seconds'])
             if shape == 'A':
@@ -272,18 +268,15 @@ def main() -> list[dict]:
             for optimizer, rate, size in settings if peers else ():
                 given = path, optimizer, rate, size, limit
                 found = machine.fresh(__file__, 'torch_peer', *given, python=peers)
-                out.append(row(task, f'PyTorch {optimizer}', f'rate {rate:g}, {size} rows', found))
+                yield row(task, f'PyTorch {optimizer}', f'rate {rate:g}, {size} rows', found)
                 (theirs if found['loss'] < GOAL else unfinished).append(found['seconds'])
         if theirs or unfinished:
             least = '' if theirs else ', at least'
             ratio = min(theirs or unfinished) / min(times)
             machine.asked(f'{task}: PyTorch over ours{least}', ratio, wanted)
-    return out
 
 
 def softmax_memory() -> list[dict]:
-    import machine
-
     task = f'A separable to {EXACT_GOAL}'
     with rows_at('A') as path:
         given = [(path, rate, 30.0, EXACT_GOAL) for rate in EXACT_RATES]
@@ -294,8 +287,6 @@ def softmax_memory() -> list[dict]:
 
 
 def softmax_lbfgs() -> list[dict]:
-    import machine
-
     out = softmax_memory()
     with rows_at('A') as path:
         theirs = machine.fresh(__file__, 'exact', path)
@@ -331,12 +322,9 @@ def passes_of(
     return MOST, seconds, loss
 
 
-def softmax_slow_rate() -> list[dict]:
-    import machine
-
+def softmax_slow_rate() -> Iterator[dict]:
     from extreme_opt.softmax import DoubleSum
 
-    out = []
     for kind in ('separable', 'replaced'):
         with rows_at('A', kind == 'replaced') as path:
             problem = DoubleSum(*read(path))
@@ -346,5 +334,4 @@ def softmax_slow_rate() -> list[dict]:
             for rate in SLOW_RATES:
                 passes, seconds, loss = passes_of(problem, some, rate, **settings)
                 found = dict(seconds=seconds, passes=passes, loss=loss, peak_mb=machine.peak_mb())
-                out.append(row(f'A {kind}', f'ImplicitSGD, {name}', f'rate {rate:g}', found))
-    return out
+                yield row(f'A {kind}', f'ImplicitSGD, {name}', f'rate {rate:g}', found)

@@ -38,6 +38,7 @@ import math
 import os
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 import machine
@@ -63,12 +64,10 @@ from extreme_opt.softmax.implicit import pair_step
 
 LONG = True  # needs data that are not in the package
 SEEDS = range(1, 4)
-PASSES, DECAY, RATES, MARKS = (
-    50,
-    0.9,
-    [10.0**power for power in range(-3, 4)],
-    (1, 2, 5, 10, 20, 30, 40, 50),
-)
+PASSES = 50
+DECAY = 0.9
+RATES = [10.0**power for power in range(-3, 4)]
+MARKS = (1, 2, 5, 10, 20, 30, 40, 50)
 KINDS = dict(OneVsEach=OneVsEach, NCE=NCE, ImportanceSampled=ImportanceSampled)
 SOLVERS = {
     'SGD': UMax(threshold=math.inf),
@@ -231,18 +230,14 @@ def published(
 ) -> tuple[dict[str, str], float]:
     """Scores and seconds of 50 passes with the settings of the published runs (file, zero, all), or
     ours (random, log K, wrong)."""
-    problem, rng, m, seconds = (
-        DoubleSum(*task),
-        np.random.default_rng(2),
-        1 if method == 'ImplicitSGD' else 5,
-        0.0,
-    )
-    params, n, K, rows = (
-        problem.init_params(),
-        problem.n_samples,
-        problem.n_classes,
-        problem.features,
-    )
+    problem = DoubleSum(*task)
+    rng = np.random.default_rng(2)
+    m = 1 if method == 'ImplicitSGD' else 5
+    seconds = 0.0
+    params = problem.init_params()
+    n = problem.n_samples
+    K = problem.n_classes
+    rows = problem.features
     weights, log_norms = problem.unpack(params)
     if start == 'zero':
         log_norms[:] = 0
@@ -339,10 +334,8 @@ def main() -> list[dict]:
                     *run('UMax', every[name], rate, alpha=alpha)[PASSES],
                 )
 
-    theirs, ours = (
-        dict(order='file', start='zero', classes='all'),
-        dict(order='random', start='log K', classes='wrong'),
-    )
+    theirs = dict(order='file', start='zero', classes='all')
+    ours = dict(order='random', start='log K', classes='wrong')
     for name, powers in TABLE_2.items():
         if name not in every:
             continue
@@ -409,9 +402,9 @@ def softmax_seeds() -> list[dict]:
     return out
 
 
-def softmax_starts() -> list[dict]:
+def softmax_starts() -> Iterator[dict]:
     np.seterr(all='ignore')
-    problem, out = DoubleSum(*at_hand('bibtex')[0]), []
+    problem = DoubleSum(*at_hand('bibtex')[0])
     for start in ('u = 0', 'u = log K'):
         for method in SOLVERS:
             for rate in RATES:
@@ -420,8 +413,7 @@ def softmax_starts() -> list[dict]:
                     problem.unpack(params)[1][:] = 0.0
                 loss, took = fit(problem, solver_of(method, rate), params)
                 told = dict(peer=f'rate {rate:g}', log_loss=f'{loss:.4f}')
-                out.append(machine.row(method, f'bibtex, {start}', f'{took:.2f}', **told))
-    return out
+                yield machine.row(method, f'bibtex, {start}', f'{took:.2f}', **told)
 
 
 @njit
@@ -494,9 +486,9 @@ def end_of_form(task: tuple, form: int, rate: float, order: str, start: str, see
     return mean_log_loss(problem, weights)
 
 
-def softmax_forms() -> list[dict]:
+def softmax_forms() -> Iterator[dict]:
     np.seterr(all='ignore')
-    (task,), out = at_hand('bibtex'), []
+    (task,) = at_hand('bibtex')
     for order in ('published', 'random'):
         for start in ('u = 0', 'u = log K'):
             for form, number in {'(6)': 0, '(8)': 1, '(8), public code': 2}.items():
@@ -505,5 +497,4 @@ def softmax_forms() -> list[dict]:
                     ends = [end_of_form(task, number, rate, order, start, seed) for seed in SEEDS]
                     took = f'{(time.perf_counter() - mark) / len(SEEDS):.2f}'
                     told = dict(peer=f'rate {rate:g}') | per_seed(ends)
-                    out.append(machine.row(form, f'bibtex, {order}, {start}', took, **told))
-    return out
+                    yield machine.row(form, f'bibtex, {order}, {start}', took, **told)

@@ -22,6 +22,7 @@ among the first five. Seconds are those of `fit`, kernels compiled before.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import machine
 import numpy as np
@@ -109,8 +110,7 @@ def planted(n_rows: int, noise: bool = True) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([rows, np.ones(n_rows)]).astype(np.float32), labels
 
 
-def main() -> list[dict]:
-    out = []
+def main() -> Iterator[dict]:
     for task, n_rows in ROWS.items():
         rows = (*planted(n_rows, noise=task == 'planted'), N_CLASSES)
         for kind in (FullSoftmax, OneVsEach, NCE):
@@ -118,7 +118,7 @@ def main() -> list[dict]:
             run = minimize(problem, LBFGS(), max_iter=150, tol=1e-4, record_every=1000)
             told = dict(log_loss=f'{problem.log_loss(run.state.params):.4f}')
             took = f'{run.column("seconds")[-1]:.2f}'
-            out.append(machine.row(f'L-BFGS {kind.__name__}', f'{task}, pass end', took, **told))
+            yield machine.row(f'L-BFGS {kind.__name__}', f'{task}, pass end', took, **told)
         for method, (rate, decay, last) in SETTINGS[task].items():
             problem = softmax_reproduce.problem_of(method, rows)
             solver = softmax_reproduce.solver_of(method, rate, decay)
@@ -127,8 +127,7 @@ def main() -> list[dict]:
                 found = passes(problem, solver, marks, problem.log_loss, np.inf)
             for done, (loss, seconds) in found.items():
                 told = dict(peer=f'rate {rate:.3g}, decay {decay:g}', log_loss=f'{loss:.4f}')
-                out.append(machine.row(method, f'{task}, pass {done}', f'{seconds:.3f}', **told))
-    return out
+                yield machine.row(method, f'{task}, pass {done}', f'{seconds:.3f}', **told)
 
 
 def softmax_500_classes() -> list[dict]:

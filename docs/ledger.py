@@ -52,6 +52,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [part for part in (str(ROOT), str(ROOT / 'docs')) if part not in sys.path]
+import benchmarks  # noqa: E402
 import mutants as mutation  # noqa: E402
 import notebooks  # noqa: E402
 
@@ -337,42 +338,41 @@ def number(row_id: str) -> str:
 def score_lines() -> list[str]:
     """What the last whole run of the mutants said, chapter by chapter, and how many claims were
     measured again."""
-    lines = [
-        '## How sharp the checks are',
-        '',
-        (
-            'An error is put into a formula, a sign, a factor, a power or a pair of indices, and'
-            ' its check is run: it has to fail.'
-        ),
-        (
-            'A bound on one side stays true when it is loosened, so its check cannot notice that;'
-            ' each such row has a mutant that it does notice.'
-        ),
-        (
-            "Mutants that change nothing are not tried; they are listed with a proof on the paper's"
-            " page."
-        ),
-        '',
-        '::: {.ledger}',
-        (
-            '| Paper | Rows | Mutants tried | Noticed | Loosen a bound | Missed | Proved to change'
-            ' nothing |'
-        ),
-        '|---' * 7 + '|',
-    ]
-    older: list[str] = []
+    rows_of, older = [], []
     for chapter in CHAPTERS:
         one = tally(chapter)
         older += one.older
-        lines.append(
-            f'| {chapter} | {one.rows} | {one.tried} | {one.noticed}'
-            f' ({one.noticed / max(one.tried, 1):.0%}) | {one.loosened} | {one.missed} |'
-            f' {one.equivalent} |'
-        )
-    lines.append(':::')
+        noticed = f'{one.noticed} ({one.noticed / max(one.tried, 1):.0%})'
+        told = (one.rows, one.tried, noticed, one.loosened, one.missed, one.equivalent)
+        rows_of.append((chapter, *map(str, told)))
+    columns = 'Paper | Rows | Mutants tried | Noticed | Loosen a bound | Missed'
+    lines = [
+        '## How sharp the checks are',
+        '',
+        'An error is put into a formula, a sign, a factor, a power or a pair of indices, and its'
+        ' check is run: it has to fail.',
+        'A bound on one side stays true when it is loosened, so its check cannot notice that; each'
+        ' such row has a mutant that it does notice.',
+        "Mutants that change nothing are not tried; they are listed with a proof on the paper's"
+        ' page.',
+        '',
+        *grid(f'{columns} | Proved to change nothing', rows_of)[:-1],
+    ]
     if older:
         lines += ['', f'{len(older)} rows have changed since that run: {", ".join(older)}.']
     return lines + ['', *claims_line()]
+
+
+def head(title: str, description: str) -> list[str]:
+    return ['---', f'title: {title}', f'description: {description}', '---', '']
+
+
+def grid(columns: str, rows) -> list[str]:
+    return benchmarks.grid(columns, rows, 'ledger')
+
+
+def put(folder: Path, name: str, lines: list[str]) -> None:
+    (folder / f'{name}.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
 
 
 def claims_line() -> list[str]:
@@ -413,153 +413,112 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
     def cell(text):
         return ' '.join(text.split()).replace('|', '\\|')
 
-    bar, count, grid = ['ledger/index.qmd'], [], []
+    def direct(row):
+        "A number as a link to its check, or to its row where there is none."
+        target = f'/ledger/{row.chapter}.qmd#{row.id}'
+        if row.check in where:
+            target = f'/{page_name(where[row.check].path).as_posix()}#check-{row.check}'
+        said = cell(row.what).replace('"', "'").replace('$', '')
+        return f'[{number(row.id)}]({target}){{title="{said}"}}'
+
+    bar, count, numbers = ['ledger/index.qmd'], [], []
     for chapter in CHAPTERS:
         part = [row for row in table if row.chapter == chapter]
         if not part:
             continue
         order = {item: at for at, item in enumerate(numbered(chapter))}
         part.sort(key=lambda row: order.get(row.id, len(order)))
-        lines = [
-            '---',
-            f'title: "{chapter.capitalize()}: every formula"',
-            'description: What each numbered item is worth, and the cell that says so.',
-            '---',
-            '',
-            (
-                f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell'
-                ' that tests the formula.'
-            ),
+        printed, ours = (
+            [row for row in part if (row.verdict == 'ours') == own] for own in (False, True)
+        )
+        items = []
+        for row in printed:
+            verdict = row.verdict + (f' ({row.erratum})' if row.erratum else '')
+            verdict += f': {row.reason}' if row.reason else ''
+            said = cell(row.what), cell(verdict), link(row.check), ' '.join(map(entry, row.names))
+            items.append((f'[{number(row.id)}]{{#{row.id}}}', *said))
+        lines = head(
+            f'"{chapter.capitalize()}: every formula"',
+            'What each numbered item is worth, and the cell that says so.',
+        )
+        lines += [
+            f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell that'
+            ' tests the formula.',
             '',
             FINDER,
             '',
-            '::: {.ledger}',
-            '| Item | What it says | Verdict | Check | Code |',
-            '|---|---|---|---|---|',
+            *grid('Item | What it says | Verdict | Check | Code', items),
         ]
-        for row in part:
-            if row.verdict == 'ours':
-                continue
-            verdict = (
-                row.verdict
-                + (f' ({row.erratum})' if row.erratum else '')
-                + (f': {row.reason}' if row.reason else '')
-            )
-            code = ' '.join(map(entry, row.names))
-            lines.append(
-                f'| [{number(row.id)}]{{#{row.id}}} | {cell(row.what)} | {cell(verdict)} |'
-                f' {link(row.check)} | {code} |'
-            )
-        lines += [':::', '']
-        ours = [row for row in part if row.verdict == 'ours']
         if ours:
-            lines += ['## Beyond the paper', '', '::: {.ledger}', '| What | Check |', '|---|---|']
-            lines += [
-                f'| [{cell(row.what)}]{{#{row.id}}} | {link(row.check)} |' for row in ours
-            ] + [':::', '']
-        equal = [(row, change, why) for row in part for change, why in row.equivalent.items()]
+            facts = [(f'[{cell(row.what)}]{{#{row.id}}}', link(row.check)) for row in ours]
+            lines += ['## Beyond the paper', '', *grid('What | Check', facts)]
+        equal = [
+            (
+                f'[{number(row.id)}](#{row.id})',
+                'any that loosens it' if change == '*' else f'`{cell(change)}`',
+                cell(why),
+            )
+            for row in part
+            for change, why in row.equivalent.items()
+        ]
         if equal:
             lines += [
                 '## Mutants that change nothing',
                 '',
-                (
-                    'Changes that a check cannot notice, and why. A one-sided bound stays true when'
-                    ' it is loosened;'
-                ),
+                'Changes that a check cannot notice, and why. A one-sided bound stays true when it'
+                ' is loosened;',
                 'such a row lists a mutant that it does notice.',
                 '',
-                '::: {.ledger}',
-                '| Item | Change | Why |',
-                '|---|---|---|',
+                *grid('Item | Change | Why', equal),
             ]
-            lines += [
-                f'| [{number(row.id)}](#{row.id}) |'
-                f' {"any that loosens it" if change == "*" else f"`{cell(change)}`"} |'
-                f' {cell(why)} |'
-                for row, change, why in equal
-            ] + [':::', '']
-        (folder / f'{chapter}.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
+        put(folder, chapter, lines)
         bar.append(f'ledger/{chapter}.qmd')
-
-        def direct(row):
-            "A number as a link to its check, or to its row where there is none."
-            target = (
-                f'/{page_name(where[row.check].path).as_posix()}#check-{row.check}'
-                if row.check in where
-                else f'/ledger/{row.chapter}.qmd#{row.id}'
-            )
-            said = cell(row.what).replace('"', "'").replace('$', '')
-            return f'[{number(row.id)}]({target}){{title="{said}"}}'
-
-        grid.append((chapter, [direct(row) for row in part if row.verdict != 'ours']))
-        count.append(
-            f'| [{chapter}](/ledger/{chapter}.qmd) | '
-            + ' | '.join(str(sum(row.verdict == verdict for row in part)) for verdict in VERDICTS)
-            + ' |'
-        )
-    lines = [
-        '---',
-        'title: The ledger',
-        'description: Every numbered formula of the four papers, with a verdict you can run.',
-        '---',
-        '',
-        (
-            'A reader who wonders about a formula finds it here, with what it is worth and a link'
-            ' to the cell that tests it. A test keeps rows and cells'
-        ),
-        (
-            'together, and puts errors into the formulas to see whether the checks notice: `make'
-            ' ledger` does so for ten random rows.'
-        ),
-        '',
-        '::: {.ledger}',
-        '| Paper | ' + ' | '.join(VERDICTS) + ' |',
-        '|---' * (len(VERDICTS) + 1) + '|',
-        *count,
-        ':::',
-        '',
-        (
-            '*As printed*: right as it stands. *Corrected*: right once a slip is mended; the'
-            ' [errata](/ledger/errata.qmd) tell which. *Conditional*: right under a'
-        ),
-        (
-            'condition that the row names. *Refuted*: not right, and no small change makes it so.'
-            ' *Ours*: a fact that no paper numbers, checked all the same.'
-        ),
-        '',
-        *score_lines(),
-        '',
-        '## By number',
-        '',
-        (
-            "Every number of a paper, with a link to the cell that tests it. What the formula says"
-            " and what it is worth stands in the paper's own table."
-        ),
-        '',
-    ]
-    for chapter, links in grid:
-        lines += [
+        numbers += [
             f'### {chapter.capitalize()}',  # without a link, so that contents can name it
             '',
             f'[Its table](/ledger/{chapter}.qmd)',
             '',
             f'::: {{#{chapter}-numbers .ledger-numbers}}',
-            ' '.join(links),
+            ' '.join(map(direct, printed)),
             ':::',
             '',
         ]
-    (folder / 'index.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
+        told = [str(sum(row.verdict == verdict for row in part)) for verdict in VERDICTS]
+        count.append((f'[{chapter}](/ledger/{chapter}.qmd)', *told))
+    put(
+        folder,
+        'index',
+        [
+            *head(
+                'The ledger',
+                'Every numbered formula of the four papers, with a verdict you can run.',
+            ),
+            'A reader who wonders about a formula finds it here, with what it is worth and a link'
+            ' to the cell that tests it. A test keeps rows and cells',
+            'together, and puts errors into the formulas to see whether the checks notice: `make'
+            ' ledger` does so for ten random rows.',
+            '',
+            *grid(' | '.join(['Paper', *VERDICTS]), count),
+            '*As printed*: right as it stands. *Corrected*: right once a slip is mended; the'
+            ' [errata](/ledger/errata.qmd) tell which. *Conditional*: right under a',
+            'condition that the row names. *Refuted*: not right, and no small change makes it so.'
+            ' *Ours*: a fact that no paper numbers, checked all the same.',
+            '',
+            *score_lines(),
+            '',
+            '## By number',
+            '',
+            'Every number of a paper, with a link to the cell that tests it. What the formula says'
+            " and what it is worth stands in the paper's own table.",
+            '',
+            *numbers,
+        ],
+    )
     if slips:
         lines = [
-            '---',
-            'title: Errata',
-            'description: Where the print errs, with the smallest numbers that show it.',
-            '---',
-            '',
-            (
-                'Sorted by consequence. Most are slips of the pen in long and careful derivations;'
-                ' the ideas stand.'
-            ),
+            *head('Errata', 'Where the print errs, with the smallest numbers that show it.'),
+            'Sorted by consequence. Most are slips of the pen in long and careful derivations;'
+            ' the ideas stand.',
             '',
         ]
         for weight, title in (
@@ -586,7 +545,7 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
                         f'Told on [{page.stem.partition("_")[2]}](/{page_name(page).as_posix()}).'
                     )
                 lines += [' '.join(said), '']
-        (folder / 'errata.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
+        put(folder, 'errata', lines)
         bar.append('ledger/errata.qmd')
     return bar
 
@@ -856,14 +815,12 @@ class Tally(NamedTuple):
 
 def tally(chapter: str, numbered_only: bool = True) -> Tally:
     "The last whole run of a chapter's mutants."
-    part, kept = (
-        [
-            row
-            for row in rows([chapter])
-            if row.verdict != 'not checkable' and not (numbered_only and row.verdict == 'ours')
-        ],
-        stored(),
-    )
+    part = [
+        row
+        for row in rows([chapter])
+        if row.verdict != 'not checkable' and not (numbered_only and row.verdict == 'ours')
+    ]
+    kept = stored()
     said, found = sources_of(part), [kept[row.id] for row in part if row.id in kept]
     older = tuple(
         row.id

@@ -13,6 +13,7 @@
                                                    the code as it stands
     python docs/notebooks.py clean [NAME ...]      strip what is not content, as nbdev-clean does
     python docs/notebooks.py new NAME              start a page, e.g. learn/ordinal/45_momentum
+    python docs/notebooks.py export                write the package, as nbdev-export does
 
 NAME is a stem (30_umax or umax), a folder (learn/softmax) or a path; without one, every notebook.
 Seconds are processor time of the kernel; pages that take more than a minute of it are named. Cells
@@ -38,11 +39,12 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 NBS = ROOT / 'nbs'
 EXECUTED = ROOT / 'build' / 'executed'
+TEMPLATE = ROOT / 'docs' / 'template.ipynb'
 PACKAGE = 'extreme_opt'
 STAMP = 'extreme_opt'  # key of the metadata that says which code the outputs belong to
 LIMIT = 1200  # seconds that a notebook may take before it is stopped
@@ -724,90 +726,15 @@ def clean_all(names) -> int:
     return 0
 
 
-TEMPLATE = """\
-%%md
-# {title}
-
-> What the reader will be able to do after this page, in one line.
-%%code
-#| default_exp {module}
-%%md
-## The question
-
-One paragraph, and one picture or one number that is too slow, too big or wrong.
-%%code
-#| export
-import numpy as np
-%%code
-#| hide
-import matplotlib.pyplot as plt
-from extreme_opt.core.checks import expect_fail
-%%md
-## Symbols
-
-| code | shape, range | paper |
-|---|---|---|
-| `params` | (n_params,) | $\\theta$ |
-%%md
-## Derivation
-
-A step of algebra in prose. The next cell checks that very step on random numbers.
-
-$$
-f(\\theta) = \\tfrac12 \\lVert \\theta \\rVert^2 \\tag{{1}}
-$$
-%%md
-## Code
-
-Per definition: formula, cell, test cell.
-%%code
-#| exports
-def half_square(
-    params:np.ndarray,  # (n_params,) current point
-)->float: # >= 0
-    "Half the squared length of `params`: eq. (1)."
-    return .5 * float(params @ params)
-%%code
-# check: {chapter}-1
-rng = np.random.default_rng(0)
-params = rng.normal(size=3)
-assert np.isclose(half_square(params), .5 * np.linalg.norm(params)**2)
-%%md
-## Watch it fail
-
-Where the naive way breaks, with the error or the picture.
-%%code
-with expect_fail(ValueError, contains='matmul'): half_square(np.ones((2, 3)))
-%%md
-## A run on data
-
-The smallest problem on which it visibly wins, then the kernel, then the table from `docs/results/`.
-%%md
-## Turn the knobs
-
-A still figure, then the sliders, then two questions that the sliders answer.
-%%code
-#| fig-alt: A parabola through the origin with its lowest point at zero.
-def show_curve(width=1.):
-    "The curve on an interval of one width."
-    grid = np.linspace(-width, width, 101)
-    plt.plot(grid, [half_square(np.array([point])) for point in grid])
-    plt.xlabel('parameter'); plt.ylabel('loss')
-
-show_curve()
-%%md
-## What the paper says, what we do
-
-Every difference: sign, scale, a slip in a formula, the default we chose.
-%%md
-## Exercises
-
-1. Two or three, with a pointer to the problem set.
-%%md
-## Next
-
-One sentence.
-"""
+def export() -> int:
+    """Write the package by nbdev. A module that comes out as it was keeps its time: Sphinx would
+    write all pages of the reference again."""
+    before = {path: (path.read_bytes(), path.stat()) for path in (ROOT / PACKAGE).rglob('*.py')}
+    code = subprocess.run(['nbdev-export'], cwd=ROOT).returncode
+    for path, (content, told) in before.items():
+        if path.exists() and path.read_bytes() == content:
+            os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
+    return code
 
 
 def new(name: str) -> Path:
@@ -827,27 +754,17 @@ def new(name: str) -> Path:
     if path.exists():
         raise SystemExit(f'{path.relative_to(ROOT)} exists already and is left as it is')
     chapter, idea = parts[1], re.sub(r'^\d+_', '', parts[2])
-    text = TEMPLATE.format(
-        title=idea.replace('_', ' ').capitalize(), module=f'{chapter}.{idea}', chapter=chapter
+    notebook = read(TEMPLATE)
+    words = dict(
+        TITLE=idea.replace('_', ' ').capitalize(), MODULE=f'{chapter}.{idea}', CHAPTER=chapter
     )
-    if parts[0] in ('use', 'evidence'):  # these export nothing
-        text = re.sub(r'^%%code\n#\| default_exp .*\n|^#\| export[si]?\n', '', text, flags=re.M)
-    cells = []
-    for kind, body in re.findall(r'^%%(md|code)\n(.*?)(?=^%%|\Z)', text, flags=re.M | re.S):
-        cell: dict[str, Any] = dict(
-            cell_type='markdown' if kind == 'md' else 'code',
-            metadata={},
-            source=body.strip('\n').splitlines(keepends=True),
-        )
-        if kind == 'code':
-            cell.update(execution_count=None, outputs=[])
-        cells.append(cell)
-    notebook = dict(
-        cells=cells,
-        nbformat=4,
-        nbformat_minor=5,
-        metadata=dict(kernelspec=dict(display_name='python3', language='python', name='python3')),
-    )
+    for cell in notebook['cells']:
+        text = re.sub('|'.join(words), lambda m: words[m[0]], source(cell))
+        if parts[0] in ('use', 'evidence'):  # these export nothing
+            text = re.sub(r'^#\| (default_exp|export).*\n?', '', text, flags=re.M)
+        cell['source'] = text.splitlines(keepends=True)
+        del cell['id']
+    notebook['cells'] = [cell for cell in notebook['cells'] if cell['source']]
     write(clean(notebook), path)
     return path
 
@@ -882,7 +799,10 @@ def main(argv=None) -> int:
                 help='leave those whose executed copy belongs to this code',
             )
     commands.add_parser('new').add_argument('name', metavar='NAME')
+    commands.add_parser('export')
     given = parser.parse_args(argv)
+    if given.command == 'export':
+        return export()
     if given.command == 'new':
         print(f'wrote {new(given.name).relative_to(ROOT)}')
         return 0

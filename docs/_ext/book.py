@@ -2,8 +2,8 @@
 them.
 
 The first cell of a notebook holds `# Title` and `> one line`. Cells that say `#| hide`, `#| export`
-or `#| default_exp` do not show; `#| exports` and `#| exporti` (internals, not in `__all__`) show
-definitions in a box that folds.
+or `#| default_exp` do not show; those that code on the page needs stand folded above it.
+`#| exports` and `#| exporti` (internals, not in `__all__`) show definitions in a box that folds.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ import html
 import json
 import os
 import pickle
+import posixpath
 import re
+import symtable
 import tempfile
 import textwrap
 from pathlib import Path
 
 import yaml
+from bs4 import BeautifulSoup
+from pydata_sphinx_theme.toctree import add_toctree_functions
+from sphinx.environment.adapters.toctree import _get_toctree_ancestors
 from sphinx.errors import SphinxError
 from sphinx.search.en import SearchEnglish
 
@@ -91,6 +96,11 @@ def options(source: str) -> dict[str, str]:
         quoted = value[:1] in '"\'' and value[:1] == value.strip()[-1:]
         found[name] = str(yaml.safe_load(value)) if value and quoted else value.strip()
     return found
+
+
+def without_directives(source: str) -> str:
+    lines = [line for line in source.split('\n') if not re.match(r'#\s*\|', line)]
+    return '\n'.join(lines).strip('\n')
 
 
 @functools.cache
@@ -266,6 +276,66 @@ def _attributes(said: str) -> str:
 # ---------------------------------------------------------------- a notebook as a page
 
 
+def imports_only(source: str) -> bool:
+    return all(isinstance(one, (ast.Import, ast.ImportFrom)) for one in ast.parse(source).body)
+
+
+def names_of(source: str) -> tuple[set[str], set[str]]:
+    "Names that the code of a cell binds, and names that it reads from its module."
+    bound, read = set(), set()
+
+    def walk(table, top):
+        for one in table.get_symbols():
+            if one.is_referenced() and (top or one.is_global()):
+                read.add(one.get_name())
+            if top and (one.is_assigned() or one.is_imported() or one.is_namespace()):
+                bound.add(one.get_name())
+        for inner in table.get_children():
+            walk(inner, False)
+
+    try:
+        walk(symtable.symtable(source, 'cell', 'exec'), True)
+    except SyntaxError:  # a question without its answer, a line for the shell
+        return set(), set()
+    return bound, read
+
+
+class SetUp:
+    """Hidden cells on which boxes of code hang: `before(code)` gives those that a box needs and
+    that the page has not shown, as one folded box, so that what a reader copies runs."""
+
+    def __init__(self):
+        self.cells, self.owner = [], {}
+
+    def hidden(self, source: str):
+        bound, read = names_of(source)
+        self.cells.append((source, bound, read))
+        self.owner |= dict.fromkeys(bound, len(self.cells) - 1)
+
+    def shown(self, source: str):
+        for name in names_of(source)[0]:
+            self.owner.pop(name, None)
+
+    def before(self, source: str) -> dict | None:
+        needed, left = set(), [names_of(source)[1]]
+        while left:
+            for at in {self.owner[name] for name in left.pop() if name in self.owner} - needed:
+                needed.add(at)
+                left.append(self.cells[at][2])
+        if not needed:
+            return None
+        for at in needed:
+            for name in self.cells[at][1]:
+                if self.owner.get(name) == at:
+                    del self.owner[name]
+        code = '\n\n'.join(self.cells[at][0] for at in sorted(needed))
+        if only := imports_only(code):
+            parts = [ast.get_source_segment(code, one) for one in ast.parse(code).body]
+            code = '\n'.join(dict.fromkeys(parts))
+        said = dict(fold=['', 'Imports' if only else 'Set-up'], setup=True)
+        return dict(cell_type='code', metadata=said, source=code, outputs=[], execution_count=None)
+
+
 def process(path, source: Path, names: dict, rows: dict, repository: str = '') -> dict:
     "One notebook as the site wants it; `names` and `rows` say where reference and ledger are."
     import claims
@@ -285,15 +355,23 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
     old = myst(freshness.note('\n'.join(code)) or '', page)
     if old and len(page.parts) > 1:
         head.append(old)
-    made, seen, figures = [_markdown('\n\n'.join(head))], set(), 0
+    made, seen, figures, needs = [_markdown('\n\n'.join(head))], set(), 0, SetUp()
     for cell in nb['cells'][1:]:
         text = ''.join(cell['source'])
         if cell['cell_type'] == 'markdown':
             made.append(_markdown(link_hints(mend_links(text, folder, path), page)))
             continue
         said = options(text)
-        if cell['cell_type'] != 'code' or {'hide', 'default_exp', 'export'} & set(said):
+        if cell['cell_type'] != 'code' or 'default_exp' in said:
             continue
+        if {'hide', 'export'} & set(said):
+            hidden = without_directives(text)
+            if page.parts[0] != 'engine' or imports_only(hidden):  # the rest is in the package
+                needs.hidden(hidden)
+            continue
+        if box := needs.before(text):
+            made.append(box)
+        needs.shown(text)
         if 'exports' in said:
             made.append(_markdown(signpost(page, module, defined(text), names)))
         if labels := checks_of(text):
@@ -315,7 +393,7 @@ def process(path, source: Path, names: dict, rows: dict, repository: str = '') -
         nbformat=4,
         nbformat_minor=4,
         metadata=dict(
-            kernelspec=language, language_info=dict(name='python', pygments_lexer='ipython3')
+            kernelspec=language, language_info=dict(name='python', pygments_lexer='python')
         ),
     )
 
@@ -342,14 +420,14 @@ def _markdown(text: str) -> dict:
 
 def _code(cell: dict, text: str, said: dict, folder: Path, path) -> dict:
     "A code cell without its directives, and its outputs with what readers without eyes need."
-    text = '\n'.join(line for line in text.split('\n') if not re.match(r'#\s*\|', line)).strip('\n')
+    text = without_directives(text)
     extra: dict = {'live': cell.get('id', '')}
     if alt := said.get('fig-alt'):
         extra['mystnb'] = dict(image=dict(alt=alt))
     if words := said.get('fig-cap'):
         extra.setdefault('mystnb', {})['figure'] = dict(caption=words)
     if {'exports', 'exporti'} & set(said):
-        only = all(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.parse(text).body)
+        only = imports_only(text)
         named = 'Imports' if only else ' · '.join(defined(text)) or 'Source'
         extra['fold'] = ['open' * (not only), named]
     elif said.get('code-fold') in ('true', 'show'):
@@ -698,6 +776,53 @@ def stay_on_the_shelf(app, page, template, context, doctree):
                 context[side] = None
 
 
+class Menu:
+    "The menu of a shelf, drawn once by the theme: seen from a page, with the way to it marked."
+
+    def __init__(self, drawn: str, front: str):
+        self.soup, folder = BeautifulSoup(drawn, 'html.parser'), posixpath.dirname(front)
+        links = self.soup.select('a.internal')
+        places = [posixpath.normpath(posixpath.join(folder, one['href'])) for one in links]
+        self.links = list(zip(places, links))
+
+    def seen_from(self, page: str) -> str:
+        folder, before = posixpath.dirname(page) or '.', []
+
+        def mark(tag, **changed):
+            before.append((tag, dict(tag.attrs)))
+            tag.attrs |= changed
+
+        for place, link in self.links:
+            link['href'] = posixpath.relpath(place, folder)
+            if place == f'{page}.html':
+                mark(link, **{'href': '#', 'class': ['current', *link['class']]})
+                for tag in link.find_parents(['li', 'ul']):
+                    first, rest = tag.get('class', [])[:1], tag.get('class', [])[1:]
+                    mine = [*first, 'current', 'active', *rest]
+                    mark(tag, **{'class': mine if tag.name == 'li' else ['current', *first, *rest]})
+                for tag in filter(None, [link.parent.details, *link.find_parents('details')]):
+                    mark(tag, open='open')
+        text = str(self.soup)
+        for tag, attrs in reversed(before):
+            tag.attrs = attrs
+        return text
+
+
+def one_menu_a_shelf(menus: dict, app, page, template, context, doctree):
+    "The theme draws the menu anew for each page, which takes half of the time of writing them."
+
+    def menu(kind, **settings):
+        front = [*_get_toctree_ancestors(app.env.toctree_includes, page)][-1]
+        key = front, kind, *settings.items()
+        if key not in menus:
+            there = dict(context)
+            add_toctree_functions(app, front, template, there, None)
+            menus[key] = Menu(str(there['generate_toctree_html'](kind, **settings)), front)
+        return menus[key].seen_from(page)
+
+    context['generate_toctree_html'] = menu
+
+
 def all_when_pages_come_or_go(app, env, added, changed, removed):
     "The margin names every page of a shelf: when one comes or goes, all are written again."
     return sorted(env.found_docs) if added or removed else []
@@ -738,4 +863,5 @@ def setup(app):
     app.connect('doctree-read', finish_nodes)
     app.connect('html-page-context', stay_on_the_shelf)
     app.connect('html-page-context', fold_docstrings)
+    app.connect('html-page-context', functools.partial(one_menu_a_shelf, {}), priority=900)
     return dict(version='1', parallel_read_safe=True, parallel_write_safe=True)

@@ -789,7 +789,7 @@ class BoundClassifier(Classifier):
         problem = found.problem(twin._make_part)
         run = run_estimator(self, problem, self._make_solver(), remedy=self._remedy())
         self.bound_gap_ = np.inf  # nobody has looked
-        if self.tol is not None and run.status.is_limit:
+        if (self.tol is not None or not self.n_iter_) and run.status.is_limit:
             warn_not_converged(self, run, 'raise that limit')
         return self._adopt(run.state.params)
 
@@ -803,7 +803,7 @@ class BoundClassifier(Classifier):
     def _warn_of_end(self, problem: Any, run: Run) -> None:
         "Say that a limit came first, or that the run ended far from the minimum."
         newton, change = self.solver in ('auto', 'newton'), self._other_solver()
-        if self.tol is not None and run.status.is_limit:
+        if (self.tol is not None or not self.n_iter_) and run.status.is_limit:
             gap_text = (
                 ''
                 if not self.ridge

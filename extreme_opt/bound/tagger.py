@@ -368,7 +368,7 @@ class LinearChainCRF(Estimator):
         tol = self._tol_at(problem, params)
         run = run_estimator(self, problem, solver, params, remedy='scale the features', tol=tol)
         self._adopt(problem, run)
-        if self.tol is not None and run.status.is_limit:
+        if (self.tol is not None or not self.n_iter_) and run.status.is_limit:
             warn_not_converged(self, run, 'raise that limit, or tol')
         return self
 

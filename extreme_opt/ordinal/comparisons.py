@@ -8,6 +8,7 @@ __all__ = ['plain_ids', 'object_names', 'in_order_of', 'split_answers', 'check_c
 
 # %% ../../nbs/engine/ordinal/10_comparisons.ipynb #15f016c1
 import numbers
+import re
 from collections.abc import Mapping
 from typing import Any
 import numpy as np
@@ -73,6 +74,11 @@ _ANSWER_NAMES = ('answer', 'answers', 'response', 'responses', 'choice', 'chosen
 _NO_OBJECTS = (
     'triplets has four columns, two pairs of objects in each row, but column {} does not hold the '
     'objects of the others; give the three columns of objects, and answers as y'
+)
+_BESIDE_OBJECTS = re.compile(
+    '(person|people|subject|participant|respondent|worker|rater|annotator|observer|judge|user|'
+    'session|trial|block|rt|time|timestamp|date|duration|confidence|weight|count|id|index|row)'
+    '[ _-]?(id|no|nr|number|index|name)?$'
 )
 _FEW = 8  # rows from which a column of four is looked at
 
@@ -204,10 +210,12 @@ def split_answers(triplets: Any, objects_known: bool = False) -> tuple[Any, np.n
 def _refuse_order(names):
     "Refuse names that say another order than the one in which columns are read."
     low = [str(name).lower() for name in names]
-    for three in (('anchor', 'first', 'second'), ('anchor', 'near', 'far')):
+    three = {'anchor', 'first', 'second', 'near', 'far', 'left', 'right'}
+    if len(names) == 4:
+        beside = [name for name, lower in zip(names, low) if _BESIDE_OBJECTS.match(lower)]
         rest = [name for name, lower in zip(names, low) if lower not in three]
-        if len(names) == 4 and len(rest) == 1:
-            raise ValueError(_NO_OBJECTS.format(repr(rest[0])))
+        if beside or 'anchor' in low:  # an anchor is one of three
+            raise ValueError(_NO_OBJECTS.format(repr((beside or rest or names)[-1])))
     order = ('anchor', *(('first', 'second') if 'first' in low else ('near', 'far')))
     found = [low.index(name) for name in order if name in low]
     if found != sorted(found) or 'anchor' in low[1:]:
@@ -289,7 +297,10 @@ def check_comparisons(triplets: Any, n_objects: int | None = None) -> np.ndarray
             if rows.shape[1] == 3
             else f'the {word} pair holds one object twice'
         )
-        _refuse(rows, pair[:, 0] == pair[:, 1], what + '; drop such rows with drop_degenerate')
+        what += '; drop such rows with drop_degenerate'
+        if rows.shape[1] == 4:
+            what += ', or leave out a column that holds no objects'
+        _refuse(rows, pair[:, 0] == pair[:, 1], what)
     same = (np.sort(pairs[0], axis=1) == np.sort(pairs[1], axis=1)).all(1)
     _refuse(rows, same, 'both pairs are the same; drop such rows with drop_degenerate')
     return np.ascontiguousarray(rows, dtype=np.int32)

@@ -48,6 +48,13 @@ def _indicator(
     return pattern(np.column_stack([rows, columns]), shape)
 
 
+def _hold_bool(ids: np.ndarray) -> bool:
+    "Whether ids are, or are among others, True or False."
+    if ids.dtype.kind != 'O':
+        return ids.dtype.kind == 'b'
+    return any(isinstance(item, (bool, np.bool_)) for item in ids.ravel().tolist())
+
+
 def _is_list(item: Any) -> bool:
     "Whether an entry of histories is a list of ids, not an id."
     if isinstance(item, (str, bytes, bytearray)) or not hasattr(item, '__iter__'):
@@ -93,6 +100,11 @@ class PairReader:
         ids = list(ids) if isinstance(ids, (set, frozenset)) else ids
         objects = known.dtype.kind == 'O' and isinstance(ids, (list, tuple))
         ids = as_objects(ids) if objects else np.atleast_1d(as_array(ids, f'{name} ids'))
+        if _hold_bool(ids) and not _hold_bool(known):
+            raise ValueError(
+                f'{name} ids are a mask of True and False, but ids are needed; give the ids that '
+                f'it selects, such as model.{name}_ids_[mask]'
+            )
         if not self.named:
             if ids.ndim != 1 or (ids.size and ids.dtype.kind not in 'iu'):
                 raise ValueError(
@@ -212,6 +224,11 @@ class PairReader:
         ids, values = [], []
         for at, one in enumerate(lists):
             listed = one.to_pylist() if hasattr(one, 'to_pylist') else list(one)
+            if len(listed) == self.shape[1] and listed.count(0) > 1:
+                raise ValueError(
+                    f'history {at} is a row of {len(listed)} entries, one for each right entity, but '
+                    'a list of ids is needed; scipy.sparse.csr_array(history) makes a matrix of rows'
+                )
             found = self.rows_of(listed, 1) if listed else np.empty(0, int)
             if isinstance(one, Mapping) and len(one):
                 numbers = as_array([*one.values()], 'the values of a history')

@@ -745,7 +745,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if n_rows and run.state.n_iter and self._is_worse_than_none(problem, run, n_rows):
             return self
         exact = self._kind == 'lbfgs' and not self._batch
-        if (exact or self.tol is not None) and run.status.is_limit:
+        if (exact or self.tol is not None or not self.n_iter_) and run.status.is_limit:
             warn_not_converged(self, run, 'scale the columns of X, or raise that limit, or tol')
         elif (
             run.state.n_iter

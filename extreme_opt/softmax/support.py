@@ -1963,7 +1963,7 @@ class OnSupport(Classifier):
                     f'{name}: scale the columns of X, change learning_rate, or raise max_epochs',
                 )
                 return self
-        if self.tol is not None and run.status.is_limit:
+        if (self.tol is not None or not self.n_iter_) and run.status.is_limit:
             warn_not_converged(self, run, 'raise that limit, or take a larger tol')
         return self
 

@@ -1,16 +1,8 @@
 "The built site in headless Chromium: on a desk and on a phone, by day and by night."
 
-import contextlib
 import json
-import os
 import re
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.parse
-import urllib.request
 
 import explorations
 import pytest
@@ -384,24 +376,21 @@ FINDS = {  # what a reader types: pages of which one has to be among the first t
 
 
 def test_the_right_page_is_among_the_first_three(browser, address):
-    "Guides before the engine; in other words than ours, and plainly where there is nothing."
-    # A context of its own: the next query ends requests of the last one, which is no fault.
+    """Guides before the engine; in other words than ours, and plainly where there is nothing. The
+    page shows what the ranking says, which is then asked without the page."""
+    # A context of its own: requests of what is listed may end with it, which is no fault.
     context = browser.new_context(viewport=DESK)
-    tab, wrong = context.new_page(), []
-    for query, pages in FINDS.items():
-        tab.goto(f'{address}/search.html?q={urllib.parse.quote(query)}')
-        tab.wait_for_function(
-            "document.querySelector('#search-results .search-summary')?.innerText"
-        )
-        links = '[...document.querySelectorAll("#search-results li a")].slice(0, 3)'
-        found = tab.evaluate(f'{links}.map(one => one.getAttribute("href"))')
-        if not {one.partition('.html')[0] for one in found} & set(pages.split()):
-            wrong.append(f'{query}: {found}')
-        if query == 'GPU':
-            said = tab.locator('#search-results li').first.inner_text()
-            assert said.startswith('No GPU: everything here runs on processors')
+    tab = context.new_page()
+    search(tab, 'GPU', address)
+    said = tab.locator('#search-results li').first.inner_text()
+    assert said.startswith('No GPU: everything here runs on processors')
+    links = '[...document.querySelectorAll("#search-results li a")].slice(0, 3)'
+    shown = tab.evaluate(f'{links}.map(one => one.getAttribute("href"))')
+    ask = 'all => all.map(one => Search._performSearch(one).slice(-3).reverse().map(hit => hit[0]))'
+    found = dict(zip(FINDS, tab.evaluate(ask, list(FINDS))))
+    assert [one.partition('.html')[0] for one in shown] == found['GPU']
     context.close()
-    assert wrong == []
+    assert {q: hits for q, hits in found.items() if not set(FINDS[q].split()) & set(hits)} == {}
 
 
 def test_every_answer_of_the_search_leads_to_a_place(site):
@@ -565,294 +554,3 @@ def test_sliders_are_readable_at_night(tab):
         row for row in tab.evaluate(CONTRASTS) if row[1].startswith(('OUTPUT', 'SPAN.')) and row[2]
     ]
     assert labels and labels[0][0] >= 4.5, labels[:3]
-
-
-# ---------------------------------------------------------------- the lab
-
-LAB_PAGE = 'engine/show/20_widgets.ipynb'  # the page that shows `live`
-FIRST = sorted(
-    {
-        path.parts[:-1]: path.as_posix()
-        for path in reversed(book.notebooks())
-        if len(path.parts) > 1
-    }.values()
-)
-
-
-@pytest.fixture(scope='module')
-def lab(tmp_path_factory):
-    """JupyterLab as `make lab` starts it, on a copy of the notebooks; gives its address and the
-    folder."""
-    folder = tmp_path_factory.mktemp('lab')
-    shutil.copytree(book.NBS, folder / 'nbs')
-    shutil.copytree(book.ROOT / 'docs/results', folder / 'docs/results')
-    shutil.copy(book.ROOT / 'pyproject.toml', folder)  # the last cell of a page exports it
-    with socket.socket() as free:
-        free.bind(('127.0.0.1', 0))
-        port = free.getsockname()[1]
-    own = {
-        name: str(folder / name.lower())
-        for name in (
-            'JUPYTER_CONFIG_DIR',
-            'JUPYTER_DATA_DIR',
-            'JUPYTER_RUNTIME_DIR',
-            'IPYTHONDIR',
-            'EXTREME_OPT_CACHE',
-        )
-    }
-    command = [
-        sys.executable,
-        '-m',
-        'jupyterlab',
-        'nbs/index.ipynb',
-        '--no-browser',
-        '--allow-root',
-        '--ip=127.0.0.1',
-        f'--port={port}',
-        '--ServerApp.port_retries=0',
-        '--IdentityProvider.token=',
-        '--LabApp.news_url=',
-        '--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate',
-    ]
-    with open(folder / 'log.txt', 'w') as log:
-        process = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, **own}, stdout=log, stderr=subprocess.STDOUT
-        )
-    try:
-        for _ in range(240):
-            with contextlib.suppress(OSError):
-                if (
-                    urllib.request.urlopen(f'http://127.0.0.1:{port}/api/status', timeout=5).status
-                    == 200
-                ):
-                    break
-            assert process.poll() is None, (folder / 'log.txt').read_text()[-2000:]
-            time.sleep(0.5)
-        else:
-            pytest.fail('JupyterLab does not answer: ' + (folder / 'log.txt').read_text()[-2000:])
-        yield f'http://127.0.0.1:{port}', folder / 'nbs'
-    finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-
-
-def connected(address, name):
-    """Whether the kernel of a notebook is up and its page connected to it: the page itself says
-    `idle` already before that, and then loses Run All."""
-    with urllib.request.urlopen(f'{address}/api/sessions', timeout=5) as answer:
-        sessions = json.load(answer)
-    return any(
-        one['path'] == name
-        and one['kernel']['connections']
-        and one['kernel']['execution_state'] == 'idle'
-        for one in sessions
-    )
-
-
-def run_all(browser, lab, name, seconds):
-    "Open a page in the lab, Run All Cells, save; the tab, and the notebook as saved."
-    address, folder = lab
-    tab = browser.new_context(viewport=DESK).new_page()
-    tab.goto(
-        f'{address}/lab/tree/{name}?reset', wait_until='load'
-    )  # without the pages that were open before
-    tab.locator('.jp-Notebook .jp-Cell').first.wait_for(timeout=60_000)
-    for _ in range(240):
-        if connected(address, name):
-            break
-        tab.wait_for_timeout(250)
-    else:
-        pytest.fail(f'{name}: no kernel after a minute')
-    tab.locator('.jp-Notebook-ExecutionIndicator[data-status=idle]:visible').first.wait_for(
-        timeout=60_000
-    )
-    tab.wait_for_timeout(500)
-    tab.locator('.lm-MenuBar-itemLabel', has_text=re.compile('^Run$')).click()
-    tab.locator('.lm-Menu-itemLabel', has_text=re.compile('^Run All Cells$')).click()
-    for _ in range(seconds):
-        tab.wait_for_timeout(1000)
-        tab.keyboard.press('Control+s')
-        try:
-            saved = json.loads((folder / name).read_text())
-        except json.JSONDecodeError:
-            continue  # just being written
-        code = [
-            cell
-            for cell in saved['cells']
-            if cell['cell_type'] == 'code' and ''.join(cell['source']).strip()
-        ]
-        broken = [
-            output
-            for cell in code
-            for output in cell['outputs']
-            if output['output_type'] == 'error'
-        ]
-        if broken or all(cell['execution_count'] for cell in code):
-            break
-    assert not broken, '\n'.join(broken[0]['traceback'])
-    assert all(cell['execution_count'] for cell in code), f'{name} still runs after {seconds} s'
-    return tab
-
-
-def scrolled_to(tab, found):
-    "The lab draws what is scrolled to: go down until something is found."
-    for _ in range(60):
-        if found.count():
-            break
-        tab.mouse.move(700, 500)
-        tab.mouse.wheel(0, 800)
-        tab.wait_for_timeout(250)
-    return found.first
-
-
-@pytest.mark.slow
-def test_sliders_say_that_they_wait_and_keep_their_keys_in_the_lab(browser, lab):
-    """Opened and not yet run, a notebook says why its sliders are gray; run, sliders of ipywidgets
-    stand there, and arrow keys move them, the figure too, and select no other cell."""
-    address, _ = lab
-    tab = browser.new_context(viewport=DESK).new_page()
-    tab.goto(f'{address}/lab/tree/{LAB_PAGE}?reset', wait_until='load')
-    tab.locator('.jp-Notebook .jp-Cell').first.wait_for(timeout=60_000)
-    drawn = scrolled_to(tab, tab.locator('.jp-OutputArea-output .xo-frames'))
-    assert drawn.locator('input').first.is_disabled()
-    assert 'move once this cell has run' in drawn.locator('p').first.inner_text()
-    tab.context.close()
-
-    tab = run_all(browser, lab, LAB_PAGE, 120)
-    assert not tab.locator('.jp-OutputArea-output .xo-frames').count()
-    box = scrolled_to(
-        tab, tab.locator('.jp-OutputArea-output .widget-vbox', has=tab.locator('img'))
-    )
-    assert box.locator('.noUi-handle').count() == 2
-    for knob in box.locator('.noUi-handle').all():
-        knob.click()
-        knob.press('Home')
-        last = int(float(knob.get_attribute('aria-valuemax')))
-        keys, seen = ['ArrowRight'] * last + ['ArrowLeft', 'ArrowUp', 'ArrowDown'], []
-        for key in keys:
-            before = box.locator('img').get_attribute('src')
-            knob.press(key)
-            for _ in range(80):
-                if box.locator('img').get_attribute('src') != before:
-                    break
-                tab.wait_for_timeout(100)
-            else:
-                raise AssertionError(f'{key}: the figure stands still')
-            seen.append(int(float(knob.get_attribute('aria-valuenow'))))
-            assert knob.evaluate('one => document.activeElement === one'), key
-        assert seen == [*range(1, last + 1), last - 1, last, last - 1]
-    tab.context.close()
-
-
-@pytest.mark.slow
-def test_a_live_slider_moves_its_figure_in_the_lab(browser, lab):
-    "Run from top to bottom in the lab, a page draws anew when a slider of `live` is dragged."
-    tab = run_all(browser, lab, LAB_PAGE, 120)
-    box = tab.locator('.jp-OutputArea-output .widget-vbox', has=tab.locator('.widget-image')).last
-    for _ in range(60):  # the lab draws what is scrolled to
-        if (
-            box.count()
-            and box.locator('.noUi-handle').count() == 2
-            and box.locator('img').count() == 1
-        ):
-            break
-        tab.mouse.move(700, 500)
-        tab.mouse.wheel(0, 1500)
-        tab.wait_for_timeout(250)
-    handle, shown = box.locator('.noUi-handle').first, box.locator('img').first
-    before = shown.get_attribute('src')
-    handle.hover()  # waits until the page has stopped moving
-    place = handle.bounding_box()
-    tab.mouse.down()
-    tab.mouse.move(place['x'] - 60, place['y'] + place['height'] / 2, steps=5)
-    tab.mouse.up()
-    for _ in range(60):
-        if shown.get_attribute('src') != before:
-            break
-        tab.wait_for_timeout(250)
-    assert shown.get_attribute('src') != before
-    tab.context.close()
-
-
-SETS = sorted(path.stem for path in (book.ROOT / 'assignments/source').glob('ps*/*.ipynb'))
-
-
-def with_sliders():
-    "One notebook with the sliders of all problem sets, with what they need, after a prediction."
-    cells = []
-    for name in SETS:
-        path = book.ROOT / f'assignments/source/{name}/{name}.ipynb'
-        given = json.loads(path.read_text(encoding='utf-8'))
-        for cell in given['cells']:
-            source = ''.join(cell['source'])
-            needed = ('import live' in source, cell['id'] in ('cell-01', 'setup', 'interval_of'))
-            if cell['id'] == 'prediction' or any(needed):
-                text = re.sub(r'^(predicted_\w+) = None', r'\1 = 1.0', source)
-                cells.append({**cell, 'id': f'{name}-{cell["id"]}', 'source': text})
-    return {**given, 'cells': cells}
-
-
-@pytest.mark.slow
-def test_sliders_of_the_problem_sets_move_by_mouse_and_keys_in_the_lab(browser, lab):
-    """Each is one of ipywidgets: arrow keys, Home and End move it and leave the cell selected that
-    was; the figure follows, and follows the mouse; in a notebook that was saved stand
-    a dozen figures for pages without a kernel."""
-    (lab[1] / 'sets.ipynb').write_text(json.dumps(with_sliders()))
-    tab = run_all(browser, lab, 'sets.ipynb', 240)
-    saved = json.loads((lab[1] / 'sets.ipynb').read_text())
-    kept = [
-        ''.join(out['data']['text/html']).count('<img')
-        for cell in saved['cells']
-        for out in cell.get('outputs', ())
-        if 'text/html' in out.get('data', {})
-    ]
-    assert len(kept) == len(SETS) and min(kept) >= 8
-    for number in range(len(SETS)):
-        cell = tab.locator('.jp-Cell', has=tab.locator('.widget-slider')).nth(number)
-        for _ in range(60):
-            if cell.count() and cell.locator('.noUi-handle').count():
-                break
-            tab.mouse.move(700, 500)
-            tab.mouse.wheel(0, 400)
-            tab.wait_for_timeout(250)
-        handle, shown = cell.locator('.noUi-handle'), cell.locator('.widget-image')
-        handle.scroll_into_view_if_needed()
-        handle.click()
-        selected = tab.locator('.jp-Notebook .jp-mod-active').first.element_handle()
-
-        def follows(move, handle=handle, shown=shown):
-            before = shown.get_attribute('src')
-            move()
-            for _ in range(80):
-                if shown.get_attribute('src') != before:
-                    return float(handle.get_attribute('aria-valuenow'))
-                tab.wait_for_timeout(100)
-            raise AssertionError(f'the figure of {SETS[number]} stands still')
-
-        keys = ('End', 'Home', 'ArrowRight', 'ArrowUp', 'ArrowLeft', 'ArrowDown')
-        last = float(handle.get_attribute('aria-valuemax'))
-        for key, place in zip(keys, (last, 0, 1, 2, 1, 0)):
-            assert follows(lambda key=key: handle.press(key)) == place, key
-            assert handle.evaluate('one => document.activeElement === one'), key
-        assert selected.evaluate('one => one.classList.contains("jp-mod-active")')
-
-        def drag(handle=handle):
-            place = handle.bounding_box()
-            across, down = place['x'] + place['width'] / 2, place['y'] + place['height'] / 2
-            tab.mouse.move(across, down)
-            tab.mouse.down()
-            tab.mouse.move(across + 100, down, steps=5)
-            tab.mouse.up()
-
-        assert follows(drag) > 2
-    tab.context.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('name', FIRST)
-def test_first_pages_run_in_the_lab(browser, lab, name):
-    "Run All on the first page of each chapter ends without an error."
-    run_all(browser, lab, name, 240).context.close()

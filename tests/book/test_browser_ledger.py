@@ -58,10 +58,8 @@ def test_any_number_to_its_check_in_two_clicks(visit, row):  # noqa: F811
 def test_the_box_finds_rows(visit, chapter):  # noqa: F811
     "Typing hides the rows that lack a word; clearing shows them again."
     tab = visit(f'evidence/ledger/{chapter}.html')
-    rows, wanted = (
-        tab.locator('.ledger tbody tr'),
-        next(row for row in TABLE if row.chapter == chapter),
-    )
+    rows = tab.locator('.ledger tbody tr')
+    wanted = next(row for row in TABLE if row.chapter == chapter)
     total = rows.count()
     assert total >= len([row for row in TABLE if row.chapter == chapter])
     tab.get_by_label('Find a row').fill(wanted.id + ' ' + wanted.verdict.split()[0])

@@ -33,11 +33,18 @@ def places(rule, cells=CODE):
     ]
 
 
-def keep(rule, cells=CODE):
-    "Fail with each place that breaks a rule, one a line."
-    said = places(rule, cells)
-    if said:
-        pytest.fail('\n'.join([f'{len(said)} places:', *said]), pytrace=False)
+def each(cells=CODE):
+    "A rule as a test, which fails with each place that breaks it, one a line."
+
+    def test_of(rule):
+        def test():
+            if said := places(rule, cells):
+                pytest.fail('\n'.join([f'{len(said)} places:', *said]), pytrace=False)
+
+        test.__name__, test.__doc__ = rule.__name__, rule.__doc__
+        return test
+
+    return test_of
 
 
 def exported(cell):
@@ -63,44 +70,32 @@ def tree(cell):
         return None
 
 
-def test_first_cell_is_title_and_quote():
+@each(CELLS)
+def test_first_cell_is_title_and_quote(name, book, index, cell):
     """The first cell holds `# Title` and `> one line`; anything else in it would vanish from the
     site."""
+    if index:
+        return None
+    lines = [line for line in notebooks.source(cell).splitlines() if line.strip()]
+    if cell['cell_type'] != 'markdown' or len(lines) != 2:
+        return 'must be Markdown of two lines'
+    if not (re.match(r'# \S', lines[0]) and re.match(r'> \S', lines[1])):
+        return 'must be `# Title` and `> one line`'
 
-    def rule(name, book, index, cell):
-        if index:
-            return None
-        lines = [line for line in notebooks.source(cell).splitlines() if line.strip()]
-        if cell['cell_type'] != 'markdown' or len(lines) != 2:
-            return 'must be Markdown of two lines'
+
+@each()
+def test_second_cell_names_the_module(name, book, index, cell):
+    "The second cell is the directive with the module, or the page exports nothing."
+    named = 'default_exp' in notebooks.directives(cell)
+    if named:
         return (
             None
-            if re.match(r'# \S', lines[0]) and re.match(r'> \S', lines[1])
-            else 'must be `# Title` and `> one line`'
+            if index == 1 and not ''.join(body(cell)).strip()
+            else '`#| default_exp` must be the second cell and alone'
         )
-
-    keep(rule, CELLS)
-
-
-def test_second_cell_names_the_module():
-    "The second cell is the directive with the module, or the page exports nothing."
-
-    def rule(name, book, index, cell):
-        named = 'default_exp' in notebooks.directives(cell)
-        if named:
-            return (
-                None
-                if index == 1 and not ''.join(body(cell)).strip()
-                else '`#| default_exp` must be the second cell and alone'
-            )
-        second = book['cells'][1] if len(book['cells']) > 1 else cell
-        return (
-            'exports, but no cell says `#| default_exp`'
-            if exported(cell) and 'default_exp' not in notebooks.source(second)
-            else None
-        )
-
-    keep(rule)
+    second = book['cells'][1] if len(book['cells']) > 1 else cell
+    if exported(cell) and 'default_exp' not in notebooks.source(second):
+        return 'exports, but no cell says `#| default_exp`'
 
 
 def has_picture(cell):
@@ -111,118 +106,90 @@ def has_picture(cell):
     )
 
 
-def test_pictures_have_a_text():
+@each()
+def test_pictures_have_a_text(name, book, index, cell):
     "A cell that shows a picture says in words what it shows."
-
-    def rule(name, book, index, cell):
-        text = notebooks.directives(cell).get('fig-alt', '')
-        return (
-            'shows a picture without `#| fig-alt: ...` of 20 letters or more'
-            if has_picture(cell) and len(text) < 20
-            else None
-        )
-
-    keep(rule)
+    text = notebooks.directives(cell).get('fig-alt', '')
+    if has_picture(cell) and len(text) < 20:
+        return 'shows a picture without `#| fig-alt: ...` of 20 letters or more'
 
 
-def test_check_labels():
+@each()
+def test_check_labels(name, book, index, cell):
     "A check of a paper's formula opens with its label, such as `# check: softmax-25`."
     label = r'# check: [a-z]+-[A-Za-z0-9.-]+(, [a-z]+-[A-Za-z0-9.-]+)*'
-
-    def rule(name, book, index, cell):
-        lines = [line.strip() for line in body(cell) if line.strip()]
-        found = [line for line in lines if re.match(r'#\s*check\b', line, flags=re.I)]
-        if not found:
-            return None
-        if found != lines[:1]:
-            return 'the label must be the first line, and one a cell'
-        return (
-            None
-            if re.fullmatch(label, found[0])
-            else f'{found[0]!r} does not read like `# check: softmax-25`'
-        )
-
-    keep(rule)
+    lines = [line.strip() for line in body(cell) if line.strip()]
+    found = [line for line in lines if re.match(r'#\s*check\b', line, flags=re.I)]
+    if not found:
+        return None
+    if found != lines[:1]:
+        return 'the label must be the first line, and one a cell'
+    if not (re.fullmatch(label, found[0])):
+        return f'{found[0]!r} does not read like `# check: softmax-25`'
 
 
-def test_checks_check():
+@each()
+def test_checks_check(name, book, index, cell):
     "A cell with a check label can fail: it asserts, or calls something that raises."
     fails = r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\('
-
-    def rule(name, book, index, cell):
-        return (
-            'is labeled as a check but asserts nothing'
-            if '# check:' in notebooks.source(cell) and not re.search(fails, notebooks.source(cell))
-            else None
-        )
-
-    keep(rule)
+    if '# check:' in notebooks.source(cell) and not re.search(fails, notebooks.source(cell)):
+        return 'is labeled as a check but asserts nothing'
 
 
-def test_no_clock_on_a_page():
+@each()
+def test_no_clock_on_a_page(name, book, index, cell):
     "No cell shows a time; only exported code of the engine, such as time limits, reads a clock."
     clock = (
         r'%%?time|\bperf_counter|\btime\.(time|monotonic|process_time)\(|\btimeit\b|datetime\.now'
         r'|\bseconds\b.*\bplot\(|against=[\'"]seconds'
     )
-
-    def rule(name, book, index, cell):
-        if exported(cell) and name.startswith('engine/'):
-            return None
-        found = re.search(clock, notebooks.source(cell))
-        return f'reads a clock: {found[0]!r}' if found else None
-
-    keep(rule)
+    if exported(cell) and name.startswith('engine/'):
+        return None
+    found = re.search(clock, notebooks.source(cell))
+    if found:
+        return f'reads a clock: {found[0]!r}'
 
 
-def test_no_interact_and_no_shell():
+@each()
+def test_no_interact_and_no_shell(name, book, index, cell):
     "Sliders on pages work without a kernel, and no cell calls a program or a magic."
-
-    def rule(name, book, index, cell):
-        found = re.search(
-            r'\binteract(ive|ive_output|_manual)?\s*\(|import interact', notebooks.source(cell)
-        ) or re.search(r'^\s*(!|%)\S+', '\n'.join(body(cell)), flags=re.M)
-        return f'holds {found[0].strip()!r}' if found else None
-
-    keep(rule)
+    found = re.search(
+        r'\binteract(ive|ive_output|_manual)?\s*\(|import interact', notebooks.source(cell)
+    ) or re.search(r'^\s*(!|%)\S+', '\n'.join(body(cell)), flags=re.M)
+    if found:
+        return f'holds {found[0].strip()!r}'
 
 
-def test_imports_stand_alone():
+@each()
+def test_imports_stand_alone(name, book, index, cell):
     "Building the site executes each cell that imports, so such a cell holds nothing else."
-
-    def rule(name, book, index, cell):
-        code = tree(cell)
-        if code is None:
-            return 'is no Python'
-        if 'nbdev_export()' in notebooks.source(cell):
-            return None
-        kinds = [isinstance(node, (ast.Import, ast.ImportFrom)) for node in code.body]
-        inside = not exported(cell) and any(
-            isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(code)
-        )
-        return (
-            'mixes imports with other code' if (any(kinds) or inside) and not all(kinds) else None
-        )
-
-    keep(rule)
+    code = tree(cell)
+    if code is None:
+        return 'is no Python'
+    if 'nbdev_export()' in notebooks.source(cell):
+        return None
+    kinds = [isinstance(node, (ast.Import, ast.ImportFrom)) for node in code.body]
+    inside = not exported(cell) and any(
+        isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(code)
+    )
+    if (any(kinds) or inside) and not all(kinds):
+        return 'mixes imports with other code'
 
 
-def test_exported_cells_need_no_tools():
+@each()
+def test_exported_cells_need_no_tools(name, book, index, cell):
     "Tools that write and test the pages never become requirements of the package."
-
-    def rule(name, book, index, cell):
-        code = tree(cell)
-        if not exported(cell) or code is None:
-            return None
-        names = [name for node in ast.walk(code) for name in imported(node)]
-        bad = [
-            name
-            for name in names
-            if name.split('.')[0] in ('nbdev', 'fastcore', 'execnb', 'pytest', 'hypothesis')
-        ]
-        return f'exports an import of {", ".join(bad)}' if bad else None
-
-    keep(rule)
+    code = tree(cell)
+    if not exported(cell) or code is None:
+        return None
+    names = [name for node in ast.walk(code) for name in imported(node)]
+    bad = [
+        name
+        for name in names
+        if name.split('.')[0] in ('nbdev', 'fastcore', 'execnb', 'pytest', 'hypothesis')
+    ]
+    if bad:
+        return f'exports an import of {", ".join(bad)}'
 
 
 def imported(node):
@@ -231,59 +198,43 @@ def imported(node):
     return [node.module or ''] if isinstance(node, ast.ImportFrom) else []
 
 
-def test_no_star_imports():
+@each()
+def test_no_star_imports(name, book, index, cell):
     "Names say where they come from."
-
-    def rule(name, book, index, cell):
-        return (
-            'imports *'
-            if re.search(r'^\s*from\s+\S+\s+import\s+\*', notebooks.source(cell), flags=re.M)
-            else None
-        )
-
-    keep(rule)
+    if re.search(r'^\s*from\s+\S+\s+import\s+\*', notebooks.source(cell), flags=re.M):
+        return 'imports *'
 
 
-def test_no_error_is_committed():
+@each()
+def test_no_error_is_committed(name, book, index, cell):
     "No output is an error, and no warning slipped into a page."
-
-    def rule(name, book, index, cell):
-        kinds = [
-            output
-            for output in cell['outputs']
-            if output['output_type'] == 'error' or output.get('name') == 'stderr'
-        ]
-        return (
-            f'holds {kinds[0]["output_type"]} {kinds[0].get("ename", "on stderr")}'
-            if kinds
-            else None
-        )
-
-    keep(rule)
+    kinds = [
+        output
+        for output in cell['outputs']
+        if output['output_type'] == 'error' or output.get('name') == 'stderr'
+    ]
+    if kinds:
+        return f'holds {kinds[0]["output_type"]} {kinds[0].get("ename", "on stderr")}'
 
 
-def test_formula_numbers_stand_outside():
+@each([row for row in CELLS if row[3]['cell_type'] == 'markdown'])
+def test_formula_numbers_stand_outside(name, book, index, cell):
     r"`\tag` comes after `\end{aligned}`: inside, one of the two formula renderers prints an error."
-
-    def rule(name, book, index, cell):
-        inside = re.search(
-            r'\\begin\{(aligned|cases|bmatrix)\}(?:(?!\\end\{\1\}).)*\\tag',
-            notebooks.source(cell),
-            flags=re.S,
-        )
-        return r'has \tag inside an environment' if inside else None
-
-    keep(rule, [row for row in CELLS if row[3]['cell_type'] == 'markdown'])
+    inside = re.search(
+        r'\\begin\{(aligned|cases|bmatrix)\}(?:(?!\\end\{\1\}).)*\\tag',
+        notebooks.source(cell),
+        flags=re.S,
+    )
+    if inside:
+        return r'has \tag inside an environment'
 
 
-def test_nothing_is_left_undone():
+@each(CELLS)
+def test_nothing_is_left_undone(name, book, index, cell):
     "No page and no file carries a note to its author."
-
-    def rule(name, book, index, cell):
-        found = re.search(r'\b(TODO|FIXME|XXX)\b', notebooks.source(cell))
-        return f'holds {found[0]}' if found else None
-
-    keep(rule, CELLS)
+    found = re.search(r'\b(TODO|FIXME|XXX)\b', notebooks.source(cell))
+    if found:
+        return f'holds {found[0]}'
 
 
 def test_notebooks_are_valid():
@@ -323,14 +274,12 @@ def columns(line):
     return len(re.sub(r'\s+# (fmt: skip|type: ignore.*|noqa.*)$', '', line))
 
 
-def test_lines_of_cells_have_100_columns():
+@each()
+def test_lines_of_cells_have_100_columns(name, book, index, cell):
     "As ruff holds it for files; texts of figures stand on one line, because nbdev reads them so."
-
-    def rule(name, book, index, cell):
-        long = [line for line in body(cell) if columns(line) > 100]
-        return f'{columns(long[0])} columns: {long[0].strip()[:60]!r}' if long else None
-
-    keep(rule)
+    long = [line for line in body(cell) if columns(line) > 100]
+    if long:
+        return f'{columns(long[0])} columns: {long[0].strip()[:60]!r}'
 
 
 def test_lines_of_exported_modules_have_100_columns():

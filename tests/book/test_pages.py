@@ -1,5 +1,6 @@
 "Where pages stand, and what lessons of rebuilt chapters may hold."
 
+import builtins
 import re
 
 import explorations
@@ -7,6 +8,9 @@ import notebooks
 import numpy as np
 import pages
 import pytest
+from built_site import script
+
+book = script('book')
 
 
 def modules():
@@ -165,3 +169,39 @@ def test_a_picture_that_shows_nothing_is_found():
     assert explorations.dull(settings, lines) == [('4',)]
     alike = [lines[0], lines[0], lines[1], lines[2]]
     assert explorations.dull(settings, alike) == [(('1',), ('2',))]
+
+
+def read_but_not_shown(cells):
+    "(name, first line of the box that reads it) of code on a page that no box on it binds."
+    sources = [cell['source'] for cell in cells if cell['cell_type'] == 'code']
+    known = {'display', *dir(builtins)}.union(*(book.names_of(one)[0] for one in sources))
+    return [(name, one.split('\n')[0]) for one in sources for name in book.names_of(one)[1] - known]
+
+
+@pytest.mark.parametrize(
+    'path',
+    [path for path in book.notebooks() if path.parts[0] != 'engine'],
+    ids=lambda path: path.with_suffix('').as_posix(),
+)
+def test_code_that_a_reader_copies_has_its_imports_on_the_page(path):
+    assert read_but_not_shown(book.process(path, book.NBS / path, {}, {})['cells']) == []
+
+
+def test_hidden_cells_are_shown_where_code_needs_them():
+    "Once, with what they need themselves, in one box above the code; others stay hidden."
+    needs = book.SetUp()
+    needs.hidden('import math\nimport re')
+    needs.hidden('half = math.pi / 2')
+    needs.hidden('import json')
+    assert needs.before('1 + 1') is None
+    box = needs.before('def f(x):\n    return half * x')
+    assert box['source'] == 'import math\nimport re\n\nhalf = math.pi / 2'
+    assert box['metadata']['fold'] == ['', 'Set-up']
+    assert needs.before('half, math') is None
+    needs.shown('json = 1')
+    assert needs.before('json') is None
+    needs.hidden('from os import (\n    path,\n)\nimport json')
+    needs.hidden('import json\nfrom os import sep')
+    box = needs.before('[json for sep in path]')
+    assert box['source'] == 'from os import (\n    path,\n)\nimport json\nfrom os import sep'
+    assert box['metadata']['fold'] == ['', 'Imports']

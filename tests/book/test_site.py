@@ -222,14 +222,15 @@ def test_comments_beside_parameters_become_a_section():
     assert reference.escaped('`x` times *y* of coef_, |z|') == r'``x`` times \*y\* of coef\_, \|z\|'
 
 
-def test_outputs_come_from_the_executed_copy_where_there_is_one(tmp_path):
+def test_outputs_come_from_the_executed_copy_where_there_is_one(site, tmp_path, tmp_path_factory):
     "`-D executed=FOLDER` replaces what is stored in nbs/."
+    kept = tmp_path_factory.getbasetemp() / 'work/doctrees/made'  # by the build of the site
     path = PAGES[1]
     book = json.loads((ROOT / 'nbs' / path).read_text())
     book['cells'].append(dict(cell_type='markdown', metadata={}, source='From the executed copy.'))
     (tmp_path / 'run' / path).parent.mkdir(parents=True)
     (tmp_path / 'run' / path).write_text(json.dumps(book))
-    pages.stage(tmp_path / 'pages', str(tmp_path / 'run'))
+    pages.stage(tmp_path / 'pages', str(tmp_path / 'run'), kept=kept)
     assert 'From the executed copy.' in (tmp_path / 'pages' / pages.page_name(path)).read_text()
 
 

@@ -151,7 +151,7 @@ def main(argv=None) -> int:
     given = parser.parse_args(argv)
     files = changed_files(given.base)
     if not given.list and not all(is_prose(file, given.base) for file in files):
-        subprocess.run(['nbdev-export'], cwd=ROOT, check=True)
+        subprocess.run([sys.executable, 'docs/notebooks.py', 'export'], cwd=ROOT, check=True)
         files = changed_files(given.base)  # with the modules that it wrote
     wanted = commands(files, given.base, given.workers)
     print('tests:', ' '.join(chosen(files)) or 'none', flush=True)

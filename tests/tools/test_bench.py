@@ -130,7 +130,7 @@ def test_every_script_asks_for_rivals_only_where_it_names_them(bench, monkeypatc
     run, machine = bench
     asked = []
     monkeypatch.setattr(run, 'peers', lambda name: asked.append(name) or f'/{name}')
-    for name in ('EXTREME_OPT_PEERS', 'EXTREME_OPT_PEERS_CBLEARN', 'CBLEARN_PYTHON'):
+    for name in ('EXTREME_OPT_PEERS', 'EXTREME_OPT_PEERS_CBLEARN'):
         monkeypatch.delenv(name, raising=False)
     env = run.environment(ROOT / 'bench/ordinal_race.py', False)
     assert 'cblearn' in asked and env['EXTREME_OPT_PEERS_CBLEARN'] == '/cblearn'
@@ -207,10 +207,8 @@ def test_peak_memory_is_that_of_the_process_itself(bench, tmp_path):
     )
     parent = np.ones(60_000_000)
     assert machine.peak_mb() > 450
-    small, large = (
-        machine.fresh(tmp_path / 'one.py', 'job', 10),
-        machine.fresh(tmp_path / 'one.py', 'large'),
-    )
+    small = machine.fresh(tmp_path / 'one.py', 'job', 10)
+    large = machine.fresh(tmp_path / 'one.py', 'large')
     del parent
     assert (
         small['total'] == 45 and small['peak_mb'] < 400 and large['peak_mb'] > small['peak_mb'] + 90

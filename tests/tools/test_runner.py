@@ -171,6 +171,25 @@ def test_names(nbs):
         notebooks.find(['max'])
 
 
+def test_an_export_touches_only_what_changes(nbs, tmp_path, monkeypatch):
+    "Modules that come out as they were keep their time, by which Sphinx tells what is new."
+    folder = tmp_path / 'extreme_opt'
+    folder.mkdir()
+    paths = [folder / name for name in ('same.py', 'other.py')]
+    for path in paths:
+        path.write_text('x = 1\n')
+        os.utime(path, (1e9, 1e9))
+
+    def written(*_, **__):
+        for n, path in enumerate(paths):
+            path.write_text(f'x = {1 + n}\n')
+        return subprocess.CompletedProcess([], 0)
+
+    monkeypatch.setattr(notebooks.subprocess, 'run', written)
+    assert notebooks.main(['export']) == 0
+    assert [path.stat().st_mtime == 1e9 for path in paths] == [True, False]
+
+
 def test_new_page(nbs):
     "The template becomes a page with a module of its own, and an existing page is left alone."
     path = notebooks.new('learn/ordinal/45_momentum')

@@ -171,37 +171,19 @@ ANSWERS = {
         ('the label among the negatives', False, double(LOOP.replace(' if k != y', ''))),
         ('exp(-u) forgotten', False, double(LOOP.replace(' + math.exp(-u)', ''))),
         ('u forgotten', False, double(LOOP.replace('u + math.exp(-u)', 'math.exp(-u)'))),
-        (
-            'sign of the gap',
-            False,
-            double(LOOP.replace('weights[k] - weights[y]', 'weights[y] - weights[k]')),
-        ),
-        (
-            'a mean in place of a sum',
-            False,
-            double(LOOP.replace('return total', 'return total / len(labels)')),
-        ),
+        ('sign of the gap', False, double(LOOP.replace('weights[k] - weights[y]', 'weights[y] - weights[k]'))),
+        ('a mean in place of a sum', False, double(LOOP.replace('return total', 'return total / len(labels)'))),
         ('sign of u in the exponent', False, double(LOOP.replace('- u) for', '+ u) for'))),
         ('the prior forgotten', False, double(LOOP.replace('prior[k] / prior[y] * ', ''))),
         ('the prior of the label lost', False, double(LOOP.replace(' / prior[y]', ''))),
-        (
-            'six samples and five classes',
-            False,
-            double(LOOP.replace('range(len(weights))', 'range(5)')),
-        ),
+        ('six samples and five classes', False, double(LOOP.replace('range(len(weights))', 'range(5)'))),
         ('arguments changed', False, double('log_norms += 1e-9\n    ' + LOOP)),
         ('constants of the pairs', False, double(LOOP.replace('total = 0.', 'total = 1.'))),
     ],
     'best_log_norms': [
         ('log-sum-exp of the gaps', True, best()),
         ('log-sum-exp of the scores', True, best(SCIPY)),
-        (
-            'shifted by the largest',
-            True,
-            best(
-                'top = S.max(1)\n    return np.log(np.exp(S - top[:, None]).sum(1)) + (top - own)'
-            ),
-        ),
+        ('shifted by the largest', True, best('top = S.max(1)\n    return np.log(np.exp(S - top[:, None]).sum(1)) + (top - own)')),
         (
             'softplus of the negatives',
             True,
@@ -210,23 +192,9 @@ ANSWERS = {
             ),
         ),
         ('overflows', False, best('return np.log(np.exp(S - own[:, None]).sum(1))')),
-        (
-            'without the one',
-            False,
-            best(
-                'G = S - own[:, None]; G[np.arange(len(labels)), labels] = -np.inf\n    return np.logaddexp.reduce(G, axis=1)'
-            ),
-        ),
-        (
-            'the largest gap alone',
-            False,
-            best('return np.maximum(0, (S - own[:, None]).max(1))'),
-        ),
-        (
-            'the label twice',
-            False,
-            best('return np.logaddexp(0, np.logaddexp.reduce(S - own[:, None], axis=1))'),
-        ),
+        ('without the one', False, best('G = S - own[:, None]; G[np.arange(len(labels)), labels] = -np.inf\n    return np.logaddexp.reduce(G, axis=1)')),
+        ('the largest gap alone', False, best('return np.maximum(0, (S - own[:, None]).max(1))')),
+        ('the label twice', False, best('return np.logaddexp(0, np.logaddexp.reduce(S - own[:, None], axis=1))')),
         ('not relative to the label', False, best('return np.logaddexp.reduce(S, axis=1)')),
         ('the prior forgotten', False, best('S = S - np.log(prior)\n    own = S[np.arange(len(labels)), labels]\n    ' + SAFE)),
         ('a hundred at most', False, best('return np.minimum(100, np.logaddexp.reduce(S - own[:, None], axis=1))')),
@@ -236,13 +204,7 @@ ANSWERS = {
     ],
     'sampled_slopes': [
         ('one line each', True, slopes()),
-        (
-            'log domain',
-            True,
-            slopes(
-                q='math.exp(math.log(N) + math.log1p(-prior[y]) - math.log(prior[y]) + features[i].dot(weights[k] - weights[y]) - u)'
-            ),
-        ),
+        ('log domain', True, slopes(q='math.exp(math.log(N) + math.log1p(-prior[y]) - math.log(prior[y]) + features[i].dot(weights[k] - weights[y]) - u)')),
         (
             'nothing cancelled by hand',
             True,
@@ -261,31 +223,15 @@ ANSWERS = {
             ),
         ),
         ('K - 1 of the lesson', False, slopes(q='N * (K - 1) * ' + RATIO)),
-        (
-            'K - 1 and the priors of the scores',
-            False,
-            slopes(q='N * (K - 1) * prior[k] / prior[y] * ' + RATIO),
-        ),
+        ('K - 1 and the priors of the scores', False, slopes(q='N * (K - 1) * prior[k] / prior[y] * ' + RATIO)),
         ('label not taken out of the prior', False, slopes(q='N / prior[y] * ' + RATIO)),
-        (
-            'draws not corrected',
-            False,
-            slopes(q='N * prior[k] / prior[y] * ' + RATIO),
-        ),
-        (
-            'N missing',
-            False,
-            slopes(q='(1 / prior[y] - 1) * ' + RATIO, norm='(1 - np.exp(-u)) - q'),
-        ),
+        ('draws not corrected', False, slopes(q='N * prior[k] / prior[y] * ' + RATIO)),
+        ('N missing', False, slopes(q='(1 / prior[y] - 1) * ' + RATIO, norm='(1 - np.exp(-u)) - q')),
         ('sign of the negative class', False, slopes(wrong='-q * x', label='q * x')),
         ('the label forgotten', False, slopes(label='0 * x')),
         ('sign of u', False, slopes(norm='q - N * (1 - np.exp(-u))')),
         ('exp(-u) missing in the derivative of u', False, slopes(norm='N - q')),
-        (
-            'u missing in the exponent',
-            False,
-            slopes(q='N * (1 / prior[y] - 1) * np.exp(x @ weights[k] - x @ weights[y])'),
-        ),
+        ('u missing in the exponent', False, slopes(q='N * (1 / prior[y] - 1) * np.exp(x @ weights[k] - x @ weights[y])')),
         ('label sign', False, slopes(label='q * x')),
         ('six samples', False, slopes().replace('len(labels)', '6')),
         (
@@ -298,59 +244,23 @@ ANSWERS = {
     ],
     'sgd_step': [
         ('row by row', True, step()),
-        (
-            'gap first',
-            True,
-            step(p='(1 - prior[y]) / prior[y] * math.exp(x @ (weights[k] - weights[y]) - u)'),
-        ),
-        (
-            'in-place sums',
-            True,
-            step(moves='move = rate * p * x\n    weights[k] -= move\n    weights[y] += move'),
-        ),
-        (
-            'divided by N once more',
-            False,
-            step(
-                moves='weights[k] -= rate / len(labels) * p * x\n    weights[y] += rate / len(labels) * p * x'
-            ),
-        ),
+        ('gap first', True, step(p='(1 - prior[y]) / prior[y] * math.exp(x @ (weights[k] - weights[y]) - u)')),
+        ('in-place sums', True, step(moves='move = rate * p * x\n    weights[k] -= move\n    weights[y] += move')),
+        ('divided by N once more', False, step(moves='weights[k] -= rate / len(labels) * p * x\n    weights[y] += rate / len(labels) * p * x')),
         ('multiplied by N', False, step(p='len(labels) * (1 / prior[y] - 1) * ' + RATIO)),
         ('K - 1 of the lesson', False, step(p='(len(weights) - 1) * ' + RATIO)),
         ('sign', False, step(moves='weights[k] += rate * p * x\n    weights[y] -= rate * p * x')),
         ('label not moved', False, step(moves='weights[k] -= rate * p * x')),
         ('u below zero', False, step(norm='u - rate * (1 - np.exp(-u) - p)')),
-        (
-            'u of all samples',
-            False,
-            step(norm='max(0., u - rate * (1 - np.exp(-u) - p)); log_norms -= 1e-9'),
-        ),
-        (
-            'u taken after the weights moved',
-            False,
-            step(
-                norm='max(0., u - rate * (1 - np.exp(-u) - (1 / prior[y] - 1) * ' + RATIO + '))'
-            ),
-        ),
+        ('u of all samples', False, step(norm='max(0., u - rate * (1 - np.exp(-u) - p)); log_norms -= 1e-9')),
+        ('u taken after the weights moved', False, step(norm='max(0., u - rate * (1 - np.exp(-u) - (1 / prior[y] - 1) * ' + RATIO + '))')),
         ('u not moved', False, step(norm='u')),
         ('label from the moved class', False, step(moves='weights[k] -= rate * p * x\n    p = (1 / prior[y] - 1) * ' + RATIO + '\n    weights[y] += rate * p * x')),
     ],
     'umax_step': [
         ('vectorized', True, lift()),
-        (
-            'shifted by the largest',
-            True,
-            lift(
-                b='max(0, d.max()) + np.log(np.exp(-max(0, d.max())) + np.exp(d - max(0, d.max())).sum())'
-            ),
-        ),
-        (
-            'sums of rows',
-            True,
-            lift(
-                moves='for k, part in zip(C, p): weights[k] = weights[k] - rate * part * x; weights[y] = weights[y] + rate * part * x'
-            ),
-        ),
+        ('shifted by the largest', True, lift(b='max(0, d.max()) + np.log(np.exp(-max(0, d.max())) + np.exp(d - max(0, d.max())).sum())')),
+        ('sums of rows', True, lift(moves='for k, part in zip(C, p): weights[k] = weights[k] - rate * part * x; weights[y] = weights[y] + rate * part * x')),
         ('the one forgotten', False, lift(b='np.logaddexp.reduce(d)')),
         ('K - 1 without m', False, lift(scale='(len(weights) - 1)')),
         ('K for K - 1', False, lift(scale='len(weights) / len(C)')),
@@ -362,11 +272,7 @@ ANSWERS = {
         ('reset from above', False, lift(lifted='abs(log_norms[i] - b) >= threshold')),
         ('one class too many in u', False, lift(norm='b if lifted else max(0., u - rate * (1 - np.exp(-u) - p.max()))')),
         ('label forgotten', False, lift(moves='weights[C] -= rate * p[:, None] * x')),
-        (
-            'the step of the lesson',
-            False,
-            lift(norm='max(0., u - rate * (1 - np.exp(-u) - p.sum()))'),
-        ),
+        ('the step of the lesson', False, lift(norm='max(0., u - rate * (1 - np.exp(-u) - p.sum()))')),
         (
             'all samples reset',
             False,
@@ -381,30 +287,14 @@ ANSWERS = {
         ('Newton', True, root(solve=NEWTON)),
         ('odds less one', False, root(c='math.log(rate) + math.log(odds - .5) - math.log(gamma) + gap')),
         ('rate forgotten in c', False, root(c='math.log(odds) - math.log(gamma) + gap')),
-        (
-            'sign of the gap',
-            False,
-            root(c='math.log(rate) + math.log(odds) - math.log(gamma) - gap'),
-        ),
+        ('sign of the gap', False, root(c='math.log(rate) + math.log(odds) - math.log(gamma) - gap')),
         ('gamma forgotten in c', False, root(c='math.log(rate) + math.log(odds) + gap')),
-        (
-            'old u forgotten',
-            False,
-            root(g='rate * (1 - math.exp(-u) + damping * u) + u - gamma * a(u)'),
-        ),
+        ('old u forgotten', False, root(g='rate * (1 - math.exp(-u) + damping * u) + u - gamma * a(u)')),
         ('gamma forgotten in the move', False, root(answer='u, a(u)')),
         ('one Newton step', False, root(solve=NEWTON.replace('range(50)', 'range(1)'))),
         ('damping forgotten', False, root(g='rate * (1 - math.exp(-u)) + u - old - gamma * a(u)')),
-        (
-            'damping without the rate',
-            False,
-            root(g='rate * (1 - math.exp(-u)) + damping * u + u - old - gamma * a(u)'),
-        ),
-        (
-            'half of the damping',
-            False,
-            root(g='rate * (1 - math.exp(-u) + damping * u / 2) + u - old - gamma * a(u)'),
-        ),
+        ('damping without the rate', False, root(g='rate * (1 - math.exp(-u)) + damping * u + u - old - gamma * a(u)')),
+        ('half of the damping', False, root(g='rate * (1 - math.exp(-u) + damping * u / 2) + u - old - gamma * a(u)')),
         (
             'the step of the package',
             False,
@@ -453,11 +343,7 @@ answer_rate = [r for r in (.01, .02, .05, .1, .2, .5, 1., 2., 5., 10., 20., 50.)
                 'float(np.mean((model.classes_[np.argsort(-model.decision_function(docs.test_features), axis=1)[:, :5]] == docs.test_labels[:, None]).any(1)))'
             ),
         ),
-        (
-            'ranks of the labels',
-            True,
-            real('float(np.mean((log_proba > log_proba[np.arange(len(columns)), columns][:, None]).sum(1) < 5))'),
-        ),
+        ('ranks of the labels', True, real('float(np.mean((log_proba > log_proba[np.arange(len(columns)), columns][:, None]).sum(1) < 5))')),
         ('sentences it was fitted to', False, real(TOP.replace('test_', 'train_'))),
         ('the best guess alone', False, real(TOP.replace(', 5)', ', 1)'))),
         ('four guesses', False, real(TOP.replace(', 5)', ', 4)'))),

@@ -145,13 +145,7 @@ ANSWERS = {
                 ),
             ),
         ),
-        (
-            'log of the logistic function',
-            True,
-            loss(
-                seen='-__import__("scipy.special", fromlist=["x"]).log_expit(np.asarray(s)).sum()'
-            ),
-        ),
+        ('log of the logistic function', True, loss(seen='-__import__("scipy.special", fromlist=["x"]).log_expit(np.asarray(s)).sum()')),
         (
             'Gramians by einsum',
             True,
@@ -163,11 +157,7 @@ ANSWERS = {
             ),
         ),
         ('all pairs', False, loss(unseen='omega @ ((r[:, None] - P @ Q.T)**2).sum(1)')),
-        (
-            'all pairs as plain arrays',
-            False,
-            loss(unseen='omega @ ((r[:, None] - np.asarray(P) @ np.asarray(Q).T)**2).sum(1)'),
-        ),
+        ('all pairs as plain arrays', False, loss(unseen='omega @ ((r[:, None] - np.asarray(P) @ np.asarray(Q).T)**2).sum(1)')),
         (
             'all pairs in one einsum',
             False,
@@ -180,22 +170,10 @@ ANSWERS = {
         ),
         ('row by row', False, loss(unseen='sum(omega[a] * ((r[a] - Q @ P[a])**2).sum() for a in range(len(P)))')),
         ('score clipped', False, loss(seen='np.log(1 + np.exp(np.minimum(-s, 700))).sum()')),
-        (
-            'a floor in the logarithm',
-            False,
-            loss(seen='-np.log(1 / (1 + np.exp(-s)) + 1e-12).sum()'),
-        ),
-        (
-            'every pair once',
-            False,
-            loss().replace('i, j = pairs', 'i, j = np.unique(np.array(pairs), axis=1)'),
-        ),
+        ('a floor in the logarithm', False, loss(seen='-np.log(1 / (1 + np.exp(-s)) + 1e-12).sum()')),
+        ('every pair once', False, loss().replace('i, j = pairs', 'i, j = np.unique(np.array(pairs), axis=1)')),
         ('observed pairs taken out', False, loss(unseen=UNSEEN + ' - (omega[i] * (r[i] - s)**2).sum()')),
-        (
-            'a rescaled argument',
-            False,
-            loss().replace('i, j = pairs', 'i, j = pairs; P *= 1 + 1e-12'),
-        ),
+        ('a rescaled argument', False, loss().replace('i, j = pairs', 'i, j = pairs; P *= 1 + 1e-12')),
         ('sign of the cross term', False, loss(unseen=UNSEEN.replace('- 2', '+ 2'))),
         ('cross term halved', False, loss(unseen=UNSEEN.replace('- 2 *', '-'))),
         ('half forgotten', False, loss(half='1')),
@@ -207,21 +185,13 @@ ANSWERS = {
         ('mean of the observed pairs', False, loss(seen='np.logaddexp(0, -s).mean()')),
         ('r not squared', False, loss(unseen=UNSEEN.replace('r**2', 'r'))),
         ('overflows', False, loss(seen='np.log(1 + np.exp(-s)).sum()')),
-        (
-            'Gramians multiplied without a trace',
-            False,
-            loss(unseen=UNSEEN.replace('.T @ P) * (Q.T @ Q)', '.T @ P) @ (Q.T @ Q)')),
-        ),
+        ('Gramians multiplied without a trace', False, loss(unseen=UNSEEN.replace('.T @ P) * (Q.T @ Q)', '.T @ P) @ (Q.T @ Q)'))),
     ],
     'gradient': [
         ('add.at', True, gradient()),
         ('a sparse matrix', True, gradient(add=SPARSE)),
         ('a loop over observed pairs', True, gradient(add=LOOP)),
-        (
-            'expit',
-            True,
-            gradient(slope='-__import__("scipy.special", fromlist=["x"]).expit(-np.asarray(s))'),
-        ),
+        ('expit', True, gradient(slope='-__import__("scipy.special", fromlist=["x"]).expit(-np.asarray(s))')),
         ('a table of slopes', False, gradient(add=TABLE)),
         (
             'all pairs in one einsum',
@@ -232,52 +202,16 @@ ANSWERS = {
             ),
         ),
         ('nan set to zero', False, gradient(slope='-np.nan_to_num(np.exp(-s) / (1 + np.exp(-s)))')),
-        (
-            'mean of the observed pairs',
-            False,
-            gradient(slope='-1 / (1 + np.exp(np.minimum(s, 700))) / len(s)'),
-        ),
-        (
-            'second side from the first',
-            False,
-            gradient(add=ADD.replace('c[:, None] * P[i]', 'c[:, None] * left[i]')),
-        ),
-        (
-            'a rescaled argument',
-            False,
-            gradient().replace('    i, j = pairs', '    i, j = pairs; P *= 1 + 1e-12'),
-        ),
-        (
-            'all pairs',
-            False,
-            gradient(left='omega[:, None] * ((P @ Q.T - r[:, None]) @ Q)', right='(P @ Q.T - r[:, None]).T @ (omega[:, None] * P)'),
-        ),
-        (
-            'added once',
-            False,
-            gradient(add='left[i] += c[:, None] * Q[j]; right[j] += c[:, None] * P[i]'),
-        ),
-        (
-            'sign of the observed part',
-            False,
-            gradient(slope='1 / (1 + np.exp(np.minimum(s, 700)))'),
-        ),
-        (
-            'sign inside the logistic',
-            False,
-            gradient(slope='-1 / (1 + np.exp(-np.maximum(s, -700)))'),
-        ),
-        (
-            'imputed value forgotten',
-            False,
-            gradient(left='omega[:, None] * (P @ (Q.T @ Q))', right='Q @ (P.T @ (omega[:, None] * P))'),
-        ),
+        ('mean of the observed pairs', False, gradient(slope='-1 / (1 + np.exp(np.minimum(s, 700))) / len(s)')),
+        ('second side from the first', False, gradient(add=ADD.replace('c[:, None] * P[i]', 'c[:, None] * left[i]'))),
+        ('a rescaled argument', False, gradient().replace('    i, j = pairs', '    i, j = pairs; P *= 1 + 1e-12')),
+        ('all pairs', False, gradient(left='omega[:, None] * ((P @ Q.T - r[:, None]) @ Q)', right='(P @ Q.T - r[:, None]).T @ (omega[:, None] * P)')),
+        ('added once', False, gradient(add='left[i] += c[:, None] * Q[j]; right[j] += c[:, None] * P[i]')),
+        ('sign of the observed part', False, gradient(slope='1 / (1 + np.exp(np.minimum(s, 700)))')),
+        ('sign inside the logistic', False, gradient(slope='-1 / (1 + np.exp(-np.maximum(s, -700)))')),
+        ('imputed value forgotten', False, gradient(left='omega[:, None] * (P @ (Q.T @ Q))', right='Q @ (P.T @ (omega[:, None] * P))')),
         ('sides swapped', False, gradient(left='omega[:, None] * (P @ (P.T @ P) - r[:, None] * Q.sum(0))')),
-        (
-            'omega forgotten',
-            False,
-            gradient(left='P @ (Q.T @ Q) - r[:, None] * Q.sum(0)', right='Q @ (P.T @ P) - r @ P'),
-        ),
+        ('omega forgotten', False, gradient(left='P @ (Q.T @ Q) - r[:, None] * Q.sum(0)', right='Q @ (P.T @ P) - r @ P')),
         (
             'factor two',
             False,
@@ -293,27 +227,11 @@ ANSWERS = {
     ],
     'product': [
         ('two Gramians and two cross terms', True, product()),
-        (
-            'logistic written out',
-            True,
-            product(bend='1 / (1 + np.exp(-s)) * (1 - 1 / (1 + np.exp(-s)))'),
-        ),
-        (
-            'other order',
-            True,
-            product(
-                left='(omega[:, None] * D) @ (Q.T @ Q) + (omega[:, None] * P) @ (E.T @ Q)'
-            ),
-        ),
+        ('logistic written out', True, product(bend='1 / (1 + np.exp(-s)) * (1 - 1 / (1 + np.exp(-s)))')),
+        ('other order', True, product(left='(omega[:, None] * D) @ (Q.T @ Q) + (omega[:, None] * P) @ (E.T @ Q)')),
         ('a sparse matrix', True, product().replace(PRODUCT_ADD, SPARSE)),
         ('overflows', False, product(bend='np.exp(-s) / (1 + np.exp(-s))**2')),
-        (
-            'added once',
-            False,
-            product().replace(
-                PRODUCT_ADD, 'left[i] += c[:, None] * Q[j]; right[j] += c[:, None] * P[i]'
-            ),
-        ),
+        ('added once', False, product().replace(PRODUCT_ADD, 'left[i] += c[:, None] * Q[j]; right[j] += c[:, None] * P[i]')),
         ('every pair once', False, product().replace(PRODUCT_ADD, ONCE)),
         (
             'W formed of plain arrays',
@@ -340,38 +258,15 @@ ANSWERS = {
                 'np.add.at(right, j, g[:, None] * D[i])\n    return left',
             ),
         ),
-        (
-            'a rescaled argument',
-            False,
-            product().replace('    i, j = pairs', '    i, j = pairs; D *= 1 + 1e-12'),
-        ),
-        (
-            'W formed',
-            False,
-            product(
-                left='omega[:, None] * ((D @ Q.T + P @ E.T) @ Q)',
-                right='(D @ Q.T + P @ E.T).T @ (omega[:, None] * P)',
-            ),
-        ),
-        (
-            'cross terms forgotten',
-            False,
-            product(left='omega[:, None] * (D @ (Q.T @ Q))', right='E @ (P.T @ (omega[:, None] * P))'),
-        ),
+        ('a rescaled argument', False, product().replace('    i, j = pairs', '    i, j = pairs; D *= 1 + 1e-12')),
+        ('W formed', False, product(left='omega[:, None] * ((D @ Q.T + P @ E.T) @ Q)', right='(D @ Q.T + P @ E.T).T @ (omega[:, None] * P)')),
+        ('cross terms forgotten', False, product(left='omega[:, None] * (D @ (Q.T @ Q))', right='E @ (P.T @ (omega[:, None] * P))')),
         ('half of the change', False, product(change='(D[i] * Q[j]).sum(1)')),
         ('curvature of the wrong sign', False, product(bend='-np.exp(-s) / (1 + np.exp(-s))**2')),
         ('slope in place of curvature', False, product(bend='1 / (1 + np.exp(-s))')),
-        (
-            'omega forgotten',
-            False,
-            product(left='D @ (Q.T @ Q) + P @ (E.T @ Q)', right='Q @ (D.T @ P) + E @ (P.T @ P)'),
-        ),
+        ('omega forgotten', False, product(left='D @ (Q.T @ Q) + P @ (E.T @ Q)', right='Q @ (D.T @ P) + E @ (P.T @ P)')),
         ('transpose', False, product(left='omega[:, None] * (D @ (Q.T @ Q) + P @ (Q.T @ E))')),
-        (
-            'sides of the cross term',
-            False,
-            product(right='Q @ ((omega[:, None] * P).T @ D) + E @ (P.T @ (omega[:, None] * P))'),
-        ),
+        ('sides of the cross term', False, product(right='Q @ ((omega[:, None] * P).T @ D) + E @ (P.T @ (omega[:, None] * P))')),
         ('observed only', False, product(left='0 * P', right='0 * Q')),
         ('weights forgotten in one Gramian', False, product(right='Q @ (D.T @ (omega[:, None] * P)) + E @ (P.T @ P)')),
         ('weights squared', False, product(right='Q @ ((omega[:, None] * D).T @ (omega[:, None] * P)) + E @ (P.T @ (omega[:, None] * P))')),
@@ -410,11 +305,7 @@ ANSWERS = {
     ],
     'answer': [
         ('read off', True, 'answer_size = 3600'),
-        (
-            'searched from below',
-            True,
-            'n = 50\nwhile 3 * n * MY_WIDTH + observed_pairs()[n - 1] > .2 * n**2: n += 10\nanswer_size = n',
-        ),
+        ('searched from below', True, 'n = 50\nwhile 3 * n * MY_WIDTH + observed_pairs()[n - 1] > .2 * n**2: n += 10\nanswer_size = n'),
         ('one place to the left', True, 'answer_size = 3400.'),
         ('without the observed pairs', False, 'answer_size = 15 * MY_WIDTH'),
         ('as many users as items', False, 'answer_size = 20 * MY_WIDTH'),
@@ -430,33 +321,15 @@ ANSWERS = {
     ],
     'real': [
         ('ranks by counting', True, real()),
-        (
-            'lists of twenty',
-            True,
-            real(share='np.mean([j in np.argsort(-S[i])[:20] for i, j in hidden])'),
-        ),
-        (
-            'lists by partition',
-            True,
-            real(
-                share='sum(j in set(np.argpartition(-S[i], 20)[:20]) for i, j in hidden.tolist()) / len(hidden)'
-            ),
-        ),
+        ('lists of twenty', True, real(share='np.mean([j in np.argsort(-S[i])[:20] for i, j in hidden])')),
+        ('lists by partition', True, real(share='sum(j in set(np.argpartition(-S[i], 20)[:20]) for i, j in hidden.tolist()) / len(hidden)')),
         ('known links left in the lists', False, real(hide='pass')),
         ('ten in a list', False, real(share=RANKS.replace('20', '10'))),
         ('nineteen in a list', False, real(share=RANKS.replace('20', '19'))),
         ('imputed value forgotten', False, real(imputed='0 * imputed')),
         ('ridge not halved', False, real(ridge='2 * ridge')),
-        (
-            'ranked among the sources',
-            False,
-            real(share=RANKS.replace('S[i] > S[i, j]', 'S[:, j] > S[i, j]')),
-        ),
-        (
-            'links it was fitted to',
-            False,
-            real(hide='pass', share=RANKS.replace('hidden', 'known')),
-        ),
+        ('ranked among the sources', False, real(share=RANKS.replace('S[i] > S[i, j]', 'S[:, j] > S[i, j]'))),
+        ('links it was fitted to', False, real(hide='pass', share=RANKS.replace('hidden', 'known'))),
         ('fitted to hidden links too', False, real(links='tuple(links.observed.T)')),
         ('start at zero', False, real(where='np.zeros(P0.size + Q0.size)')),
         ('three steps', False, real(steps=3)),

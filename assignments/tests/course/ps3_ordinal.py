@@ -157,40 +157,12 @@ def real(
 ANSWERS = {
     'triplet_slopes': [
         ('differences of points', True, slopes()),
-        (
-            'scipy',
-            True,
-            slopes(
-                share='__import__("scipy.special", fromlist=["expit"]).expit(z)',
-                anchor='2 * s * (u - v)',
-                near='-2 * s * u',
-                far='2 * s * v',
-            ),
-        ),
-        (
-            'log domain',
-            True,
-            slopes(
-                z='np.linalg.norm(u)**2 - np.linalg.norm(v)**2 + margin',
-                share='np.exp(-np.logaddexp(0, -z))',
-            ),
-        ),
+        ('scipy', True, slopes(share='__import__("scipy.special", fromlist=["expit"]).expit(z)', anchor='2 * s * (u - v)', near='-2 * s * u', far='2 * s * v')),
+        ('log domain', True, slopes(z='np.linalg.norm(u)**2 - np.linalg.norm(v)**2 + margin', share='np.exp(-np.logaddexp(0, -z))')),
         ('tanh', True, slopes(share='(1 + math.tanh(z / 2)) / 2')),
         ('near and far exchanged in the share', False, slopes(z='v @ v - u @ u + margin')),
-        (
-            'factor two forgotten',
-            False,
-            slopes(anchor='s * (far - near)', near='s * (near - anchor)', far='s * (anchor - far)'),
-        ),
-        (
-            'sign',
-            False,
-            slopes(
-                anchor='2 * s * (near - far)',
-                near='2 * s * (anchor - near)',
-                far='2 * s * (far - anchor)',
-            ),
-        ),
+        ('factor two forgotten', False, slopes(anchor='s * (far - near)', near='s * (near - anchor)', far='s * (anchor - far)')),
+        ('sign', False, slopes(anchor='2 * s * (near - far)', near='2 * s * (anchor - near)', far='2 * s * (far - anchor)')),
         ('anchor moved by the near one alone', False, slopes(anchor='2 * s * (anchor - near)')),
         ('anchor moved by the far one alone', False, slopes(anchor='-2 * s * (anchor - far)')),
         ('sign of the far one', False, slopes(far='-2 * s * (anchor - far)')),
@@ -213,27 +185,10 @@ ANSWERS = {
             ),
         ),
         ('share clipped', False, loss(share='2 / (1 + np.exp(-np.clip(z, -5, 5)))')),
-        (
-            'every answer once',
-            False,
-            loss().replace(
-                'i, j, k = np.asarray(triplets).T',
-                'i, j, k = np.unique(np.asarray(triplets), axis=0).T',
-            ),
-        ),
-        (
-            'answers turned in place',
-            False,
-            loss().replace('    u, v =', '    triplets[:] = triplets[::-1]\n    u, v ='),
-        ),
+        ('every answer once', False, loss().replace('i, j, k = np.asarray(triplets).T', 'i, j, k = np.unique(np.asarray(triplets), axis=0).T')),
+        ('answers turned in place', False, loss().replace('    u, v =', '    triplets[:] = triplets[::-1]\n    u, v =')),
         ('a list of one', False, loss(value='np.array([np.mean(np.logaddexp(0, z))])')),
-        (
-            'added once',
-            False,
-            loss(
-                add='G[i] += s[:, None] * (u - v); G[j] -= s[:, None] * u; G[k] += s[:, None] * v'
-            ),
-        ),
+        ('added once', False, loss(add='G[i] += s[:, None] * (u - v); G[j] -= s[:, None] * u; G[k] += s[:, None] * v')),
         ('sum for the mean', False, loss(value='np.sum(np.logaddexp(0, z))', gradient='G')),
         ('gradient of the sum', False, loss(gradient='G')),
         ('factor two', False, loss(share=EXPIT)),

@@ -190,20 +190,8 @@ ANSWERS = {
         ('no half inside', False, weight(SAFE.format('np.tanh(safe) / 2 / safe'))),
         ('curvature of the function', False, weight('return expit(x) * expit(-x)')),
         ('a quarter everywhere', False, weight('return .25 + 0 * np.minimum(x, 1)')),
-        (
-            'nan at zero',
-            False,
-            weight(
-                'return np.where(np.isinf(x), 0., np.tanh(np.minimum(x, 1e300) / 2) / (2 * np.minimum(x, 1e300)))'
-            ),
-        ),
-        (
-            'nan at infinity',
-            False,
-            weight(
-                's = np.where(x < 1e-8, 1., x)\n    return np.where(x < 1e-8, .25, np.sinh(s / 2) / np.cosh(s / 2) / (2 * s))'
-            ),
-        ),
+        ('nan at zero', False, weight('return np.where(np.isinf(x), 0., np.tanh(np.minimum(x, 1e300) / 2) / (2 * np.minimum(x, 1e300)))')),
+        ('nan at infinity', False, weight('s = np.where(x < 1e-8, 1., x)\n    return np.where(x < 1e-8, .25, np.sinh(s / 2) / np.cosh(s / 2) / (2 * s))')),
         (
             'overflows',
             False,
@@ -230,11 +218,7 @@ ANSWERS = {
         ('the recursion', True, bound()),
         ('all means at once', True, WHOLE),
         ('shares by the new total', True, DICTIONARY),
-        (
-            'mean first',
-            False,
-            bound(first=MEAN, second='l = f - mu; ' + CURVE.format('curvature_weight(xi)')),
-        ),
+        ('mean first', False, bound(first=MEAN, second='l = f - mu; ' + CURVE.format('curvature_weight(xi)'))),
         ('a tiny start', False, TINY),
         ('weights, not logarithms', False, RAW),
         ('share of the rest', False, bound(second='mu = mu + expit(-xi) * l')),
@@ -244,29 +228,13 @@ ANSWERS = {
         ('twice the curvature', False, bound(beta='2 * curvature_weight(xi)')),
         ('a quarter', False, bound(beta='.25')),
         ('inner for outer product', False, bound(first='S = S + curvature_weight(xi) * (l @ l)')),
-        (
-            'total not updated in the log domain',
-            False,
-            bound(value='math.log(math.exp(logz) + math.exp(x))'),
-        ),
+        ('total not updated in the log domain', False, bound(value='math.log(math.exp(logz) + math.exp(x))')),
         ('weight zero not skipped', False, bound(given='features, log_weights')),
         ('total updated first', False, bound(gap='x - np.logaddexp(logz, x)')),
-        (
-            'largest first',
-            False,
-            bound(
-                given='(lambda o: (features[o], log_weights[o]))([k for k in np.argsort(-log_weights) if log_weights[k] > -np.inf])'
-            ),
-        ),
+        ('largest first', False, bound(given='(lambda o: (features[o], log_weights[o]))([k for k in np.argsort(-log_weights) if log_weights[k] > -np.inf])')),
     ],
     'curvature_times': [
-        (
-            'three products',
-            True,
-            times(
-                "R = samples @ V.T\n    return np.einsum('iab,ib->ia', S, R).T @ samples + len(samples) * ridge[:, None] * V"
-            ),
-        ),
+        ('three products', True, times("R = samples @ V.T\n    return np.einsum('iab,ib->ia', S, R).T @ samples + len(samples) * ridge[:, None] * V")),
         (
             'a loop over samples',
             True,
@@ -274,13 +242,7 @@ ANSWERS = {
                 'out = len(samples) * ridge[:, None] * V\n    for x, s in zip(samples, S): out = out + (s @ (V @ x))[:, None] * x\n    return out'
             ),
         ),
-        (
-            'matmul',
-            True,
-            times(
-                'return (S @ (samples @ V.T)[:, :, None])[:, :, 0].T @ samples + ridge[:, None] * len(S) * V'
-            ),
-        ),
+        ('matmul', True, times('return (S @ (samples @ V.T)[:, :, None])[:, :, 0].T @ samples + ridge[:, None] * len(S) * V')),
         (
             'the matrix formed',
             False,
@@ -289,117 +251,36 @@ ANSWERS = {
                 '    return (A @ V.ravel()).reshape(V.shape)'
             ),
         ),
-        (
-            'a matrix per sample',
-            False,
-            times(
-                'return sum(s @ V @ np.outer(x, x) for s, x in zip(S, samples)) + len(samples) * ridge[:, None] * V'
-            ),
-        ),
-        (
-            'ridge once',
-            False,
-            times(
-                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + ridge[:, None] * V"
-            ),
-        ),
-        (
-            'ridge forgotten',
-            False,
-            times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples"),
-        ),
-        (
-            'mean for the sum',
-            False,
-            times(
-                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples / len(samples) + ridge[:, None] * V"
-            ),
-        ),
-        (
-            'S forgotten',
-            False,
-            times('return (samples @ V.T).T @ samples + len(samples) * ridge[:, None] * V'),
-        ),
-        (
-            'diagonal of S',
-            False,
-            times(
-                "return (np.einsum('iaa->ia', S) * (samples @ V.T)).T @ samples + len(samples) * ridge[:, None] * V"
-            ),
-        ),
-        (
-            'mean of S',
-            False,
-            times(
-                'return (samples @ V.T @ S.mean(0)).T @ samples + len(samples) * ridge[:, None] * V'
-            ),
-        ),
-        (
-            'ridges of columns',
-            False,
-            times(
-                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + len(samples) * np.resize(ridge, V.shape[1]) * V"
-            ),
-        ),
+        ('a matrix per sample', False, times('return sum(s @ V @ np.outer(x, x) for s, x in zip(S, samples)) + len(samples) * ridge[:, None] * V')),
+        ('ridge once', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + ridge[:, None] * V")),
+        ('ridge forgotten', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples")),
+        ('mean for the sum', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples / len(samples) + ridge[:, None] * V")),
+        ('S forgotten', False, times('return (samples @ V.T).T @ samples + len(samples) * ridge[:, None] * V')),
+        ('diagonal of S', False, times("return (np.einsum('iaa->ia', S) * (samples @ V.T)).T @ samples + len(samples) * ridge[:, None] * V")),
+        ('mean of S', False, times('return (samples @ V.T @ S.mean(0)).T @ samples + len(samples) * ridge[:, None] * V')),
+        ('ridges of columns', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + len(samples) * np.resize(ridge, V.shape[1]) * V")),
         ('sum of S', False, times('return S.sum(0) @ V + len(samples) * ridge[:, None] * V')),
-        (
-            'sign of the ridge',
-            False,
-            times(
-                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples - len(samples) * ridge[:, None] * V"
-            ),
-        ),
+        ('sign of the ridge', False, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples - len(samples) * ridge[:, None] * V")),
     ],
     'majorize_step': [
         ('solve', True, step()),
         ('one-hot labels', True, step(label='P = P - np.eye(len(W))[labels]')),
         ('conjugate gradients', True, CG),
-        (
-            'a quotient shifted',
-            True,
-            step(
-                shares='(lambda E: E / E.sum(1, keepdims=True))(np.exp(scores - scores.max(1, keepdims=True)))'
-            ),
-        ),
+        ('a quotient shifted', True, step(shares='(lambda E: E / E.sum(1, keepdims=True))(np.exp(scores - scores.max(1, keepdims=True)))')),
         ('label forgotten', False, step(label='pass')),
-        (
-            'sign',
-            False,
-            step(answer='W + relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape)'),
-        ),
+        ('sign', False, step(answer='W + relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape)')),
         ('ridge once in the gradient', False, step(gradient='P.T @ samples + ridge[:, None] * W')),
         ('ridge once in the matrix', False, step(matrix='full_matrix(samples, S, ridge / t)')),
-        (
-            'ridge once in both',
-            False,
-            step(
-                gradient='P.T @ samples + ridge[:, None] * W',
-                matrix='full_matrix(samples, S, ridge / t)',
-            ),
-        ),
+        ('ridge once in both', False, step(gradient='P.T @ samples + ridge[:, None] * W', matrix='full_matrix(samples, S, ridge / t)')),
         ('ridge forgotten in the gradient', False, step(gradient='P.T @ samples')),
-        (
-            'relaxation not used',
-            False,
-            step(answer='W - np.linalg.solve(A, g.ravel()).reshape(W.shape)'),
-        ),
+        ('relaxation not used', False, step(answer='W - np.linalg.solve(A, g.ravel()).reshape(W.shape)')),
         ('gradient step', False, step(answer='W - relaxation * g')),
-        (
-            'columns for rows',
-            False,
-            step(answer='W - relaxation * np.linalg.solve(A, g.T.ravel()).reshape(W.T.shape).T'),
-        ),
+        ('columns for rows', False, step(answer='W - relaxation * np.linalg.solve(A, g.T.ravel()).reshape(W.T.shape).T')),
         ('overflows', False, step(shares='np.exp(scores) / np.exp(scores).sum(1, keepdims=True)')),
         ('the mean of the ridges', False, step(gradient='P.T @ samples + t * ridge.mean() * W')),
         ('mean gradient', False, step(gradient='P.T @ samples / t + ridge[:, None] * W')),
         ('own curvature', False, step(matrix='full_matrix(samples, boehning(t, len(W)), ridge)')),
-        (
-            'in place',
-            False,
-            step(
-                answer='np.subtract(W, relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape), out=W)'
-            ),
-        ),
+        ('in place', False, step(answer='np.subtract(W, relaxation * np.linalg.solve(A, g.ravel()).reshape(W.shape), out=W)')),
     ],
     'answer': [
         ('read off', True, 'answer_factor = 0.62'),
@@ -420,13 +301,7 @@ ANSWERS = {
         ('left empty', False, 'answer_factor = None'),
     ],
     'real': [
-        (
-            'as asked',
-            True,
-            real(back='S[np.ix_(np.argsort(order), np.argsort(order))]').replace(
-                'np.eye(3)[order]', 'np.eye(3)'
-            ),
-        ),
+        ('as asked', True, real(back='S[np.ix_(np.argsort(order), np.argsort(order))]').replace('np.eye(3)[order]', 'np.eye(3)')),
         ('rows of the unit matrix', True, real()),
         (
             'a permutation matrix',
@@ -610,23 +485,11 @@ def bound_at(beta, share, value):
 
 SOFT = 'temperature * np.logaddexp(logz / temperature, x / temperature)'
 ANSWERS['curvature_weight'] += [
-    (
-        'scaled inside and outside',
-        True,
-        weight_at('x = x / temperature; ' + ONE.replace('return ', 'return 1 / temperature * ')),
-    ),
+    ('scaled inside and outside', True, weight_at('x = x / temperature; ' + ONE.replace('return ', 'return 1 / temperature * '))),
     ('temperature forgotten', False, weight_at(ONE)),
     ('temperature inside only', False, weight_at('x = x / temperature; ' + ONE)),
-    (
-        'temperature outside only',
-        False,
-        weight_at(ONE.replace('return ', 'return 1 / temperature * ')),
-    ),
-    (
-        'multiplied by the temperature',
-        False,
-        weight_at('x = x / temperature; ' + ONE.replace('return ', 'return temperature * ')),
-    ),
+    ('temperature outside only', False, weight_at(ONE.replace('return ', 'return 1 / temperature * '))),
+    ('multiplied by the temperature', False, weight_at('x = x / temperature; ' + ONE.replace('return ', 'return temperature * '))),
 ]
 ANSWERS['quadratic_bound'] += [
     ('with a temperature', True, bound_at('curvature_weight(xi, temperature)', 'xi / temperature', SOFT)),

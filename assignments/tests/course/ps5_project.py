@@ -121,31 +121,15 @@ ANSWERS = {
         ('no such erratum', False, steps(name='O40')),
         ('the wrong chapter', False, steps(chapter='bound')),
         ('no prediction', False, steps(prediction='worse')),
-        (
-            'data always the same',
-            False,
-            steps(data='(np.linspace(1, 9, 30), np.linspace(0, 1, 30))'),
-        ),
-        (
-            'data not from rng',
-            False,
-            steps(data='(np.random.uniform(1, 9, 30), np.random.uniform(0, 1, 30))'),
-        ),
-        (
-            'not an array',
-            False,
-            steps(data='[list(rng.uniform(1, 9, 30)), list(rng.uniform(0, 1, 30))]'),
-        ),
+        ('data always the same', False, steps(data='(np.linspace(1, 9, 30), np.linspace(0, 1, 30))')),
+        ('data not from rng', False, steps(data='(np.random.uniform(1, 9, 30), np.random.uniform(0, 1, 30))')),
+        ('not an array', False, steps(data='[list(rng.uniform(1, 9, 30)), list(rng.uniform(0, 1, 30))]')),
         ('both forms the same', False, steps(mended='float(np.mean(step < 1 / curvature))')),
         ('data changed', False, steps(before='data[0][:] += 1')),
         ('an array for a number', False, steps(printed='step - 1 / curvature')),
         ('negative', False, steps(printed='float(np.min(step - 1 / curvature))')),
         ('not finite', False, steps(printed='float(np.max(step) / 0. if False else np.inf)')),
-        (
-            'noise not from rng',
-            False,
-            steps(printed='float(np.mean(step < 1 / curvature) + np.random.uniform())'),
-        ),
+        ('noise not from rng', False, steps(printed='float(np.mean(step < 1 / curvature) + np.random.uniform())')),
     ],
     'interval': [
         ('choice', True, interval()),
@@ -165,66 +149,20 @@ ANSWERS = {
             .replace('means = rng', 'means = v[0] + rng')
             .replace('@ v / n', '@ (v - v[0]) / n'),
         ),
-        (
-            'without replacement',
-            False,
-            interval(
-                means='np.array([rng.choice(v, n, replace=False).mean() for _ in range(n_draws)])'
-            ),
-        ),
+        ('without replacement', False, interval(means='np.array([rng.choice(v, n, replace=False).mean() for _ in range(n_draws)])')),
         ('quantiles of the values', False, interval(means='v')),
-        (
-            'half of the tails forgotten',
-            False,
-            interval(answer='tuple(float(q) for q in np.quantile(means, [1 - level, level]))'),
-        ),
-        (
-            'level not used',
-            False,
-            interval(answer='tuple(float(q) for q in np.quantile(means, [.025, .975]))'),
-        ),
-        (
-            'the median',
-            False,
-            interval(means='np.median(rng.choice(v, size=(n_draws, n)), axis=1)'),
-        ),
-        (
-            'not from rng',
-            False,
-            interval(means='np.random.choice(v, size=(n_draws, n)).mean(axis=1)'),
-        ),
+        ('half of the tails forgotten', False, interval(answer='tuple(float(q) for q in np.quantile(means, [1 - level, level]))')),
+        ('level not used', False, interval(answer='tuple(float(q) for q in np.quantile(means, [.025, .975]))')),
+        ('the median', False, interval(means='np.median(rng.choice(v, size=(n_draws, n)), axis=1)')),
+        ('not from rng', False, interval(means='np.random.choice(v, size=(n_draws, n)).mean(axis=1)')),
         ('high before low', False, interval(answer=QUANTILES + '[::-1]')),
-        (
-            'standard error forgotten',
-            False,
-            interval(answer='(v.mean() - 1.96 * v.std(), v.mean() + 1.96 * v.std())'),
-        ),
-        (
-            'the normal interval',
-            False,
-            interval(
-                answer='(v.mean() - 1.96 * v.std() / n**.5, v.mean() + 1.96 * v.std() / n**.5)'
-            ),
-        ),
-        (
-            'samples of half the size',
-            False,
-            interval(means='rng.choice(v, size=(n_draws, max(1, n // 2))).mean(axis=1)'),
-        ),
-        (
-            'a fixed seed',
-            False,
-            interval(means='np.random.default_rng().choice(v, size=(n_draws, n)).mean(axis=1)'),
-        ),
+        ('standard error forgotten', False, interval(answer='(v.mean() - 1.96 * v.std(), v.mean() + 1.96 * v.std())')),
+        ('the normal interval', False, interval(answer='(v.mean() - 1.96 * v.std() / n**.5, v.mean() + 1.96 * v.std() / n**.5)')),
+        ('samples of half the size', False, interval(means='rng.choice(v, size=(n_draws, max(1, n // 2))).mean(axis=1)')),
+        ('a fixed seed', False, interval(means='np.random.default_rng().choice(v, size=(n_draws, n)).mean(axis=1)')),
     ],
     'verdict': [
-        (
-            'differences',
-            True,
-            verdict(
-                "low, high = interval_of(p - m, rng)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'"
-            ),
-        ),
+        ('differences', True, verdict("low, high = interval_of(p - m, rng)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'")),
         (
             'differences the other way',
             True,
@@ -247,37 +185,11 @@ ANSWERS = {
                 "(a, b), (c, d) = interval_of(p, rng), interval_of(m, rng)\n    return 'mended' if a > d else 'printed' if b < c else 'undecided'"
             ),
         ),
-        (
-            'means alone',
-            False,
-            verdict(
-                "return 'mended' if p.mean() > m.mean() else 'printed' if p.mean() < m.mean() else 'undecided'"
-            ),
-        ),
-        (
-            'sign',
-            False,
-            verdict(
-                "low, high = interval_of(p - m, rng)\n    return 'printed' if low > 0 else 'mended' if high < 0 else 'undecided'"
-            ),
-        ),
-        (
-            'never printed',
-            False,
-            verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'undecided'"),
-        ),
-        (
-            'never undecided',
-            False,
-            verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'printed'"),
-        ),
-        (
-            'upper end',
-            False,
-            verdict(
-                "low, high = interval_of(p - m, rng)\n    return 'mended' if high > 0 else 'printed' if low < 0 else 'undecided'"
-            ),
-        ),
+        ('means alone', False, verdict("return 'mended' if p.mean() > m.mean() else 'printed' if p.mean() < m.mean() else 'undecided'")),
+        ('sign', False, verdict("low, high = interval_of(p - m, rng)\n    return 'printed' if low > 0 else 'mended' if high < 0 else 'undecided'")),
+        ('never printed', False, verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'undecided'")),
+        ('never undecided', False, verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'printed'")),
+        ('upper end', False, verdict("low, high = interval_of(p - m, rng)\n    return 'mended' if high > 0 else 'printed' if low < 0 else 'undecided'")),
         (
             'ninety percent',
             False,
@@ -306,13 +218,7 @@ ANSWERS = {
                 "low, high = interval_of(p - m, rng)\n    return 'mended' if low >= 0 else 'printed' if high <= 0 else 'undecided'"
             ),
         ),
-        (
-            'a majority of pairs',
-            False,
-            verdict(
-                "w = np.mean(p > m)\n    return 'mended' if w > .5 else 'printed' if w < .5 else 'undecided'"
-            ),
-        ),
+        ('a majority of pairs', False, verdict("w = np.mean(p > m)\n    return 'mended' if w > .5 else 'printed' if w < .5 else 'undecided'")),
     ],
     'answer': [
         ('read off', True, 'answer_runs = 64'),
@@ -341,46 +247,18 @@ ANSWERS = {
             "seeds = range(20)\nresults = {m.__name__: [m(new_data(np.random.default_rng(s)), np.random.default_rng(s)) for s in seeds] for m in (printed, mended)}\n"
             "results['verdict'] = verdict(results['printed'], results['mended'], np.random.default_rng(1))",
         ),
-        (
-            'arrays',
-            True,
-            real(
-                after="results['printed'], results['mended'] = np.array(results['printed']), np.array(results['mended'])"
-            ),
-        ),
+        ('arrays', True, real(after="results['printed'], results['mended'] = np.array(results['printed']), np.array(results['mended'])")),
         ('other seeds', False, real(seeds='range(1, 21)')),
         ('nineteen', False, real(seeds='range(19)')),
         ('one data set twenty times', False, real(seed='0')),
         ('a generator that runs on', False, 'rng = np.random.default_rng(0)\n' + real(seed='rng')),
-        (
-            'the second form on data of its own',
-            False,
-            real(
-                second='printed(new_data(np.random.default_rng(seed + 100)), np.random.default_rng(seed))'
-            ),
-        ),
+        ('the second form on data of its own', False, real(second='printed(new_data(np.random.default_rng(seed + 100)), np.random.default_rng(seed))')),
         ('the first form twice', False, real(second='printed(data, np.random.default_rng(seed))')),
-        (
-            'differences in place of the second',
-            False,
-            real(second="results['printed'][-1] - mended(data, np.random.default_rng(seed)) + 1"),
-        ),
+        ('differences in place of the second', False, real(second="results['printed'][-1] - mended(data, np.random.default_rng(seed)) + 1")),
         ('sorted', False, real(after="results['printed'].sort()")),
-        (
-            'the two exchanged',
-            False,
-            real(
-                after="results['printed'], results['mended'] = results['mended'], results['printed']"
-            ),
-        ),
+        ('the two exchanged', False, real(after="results['printed'], results['mended'] = results['mended'], results['printed']")),
         ('a verdict by wish', False, real(verdict="'printed'")),
-        (
-            'a verdict the wrong way round',
-            False,
-            real(
-                verdict="verdict(results['mended'], results['printed'], np.random.default_rng(0))"
-            ),
-        ),
+        ('a verdict the wrong way round', False, real(verdict="verdict(results['mended'], results['printed'], np.random.default_rng(0))")),
         ('no verdict', False, real(after="del results['verdict']")),
         ('left empty', False, 'results = {}'),
     ],

@@ -552,15 +552,6 @@ def test_curvatures_made_by_hand_have_to_fit():
             call()
 
 
-def test_a_saved_run_goes_on_as_if_it_had_not_stopped(tmp_path):
-    problem, _ = made(ridge=0.01)
-    for solver in (Majorizer(), Newton()):
-        whole = minimize(problem, solver, max_iter=5)
-        minimize(problem, solver, max_iter=2, checkpoint=tmp_path / 'run.npz')
-        again = minimize(problem, solver, max_iter=5, resume=tmp_path / 'run.npz')
-        np.testing.assert_array_equal(again.state.params, whole.state.params)
-
-
 # ----------------------------------------------------------------------------------- the classifier
 STOCHASTIC = ('sbm', 'incremental')
 

@@ -76,19 +76,22 @@ def test_free_columns_weights_and_float32():
     assert run.state.params.dtype == np.float32 and run.column('loss')[-1] < run.column('loss')[0]
 
 
-def test_it_goes_on_from_a_checkpoint(tmp_path):
-    problem = problem_of('dense', ridge=1e-2)
-    whole = minimize(problem, QuasiMajorizer(), max_iter=12)
-    minimize(problem, QuasiMajorizer(), max_iter=5, checkpoint=tmp_path / 'run.npz')
-    again = minimize(problem, QuasiMajorizer(), max_iter=12, resume=tmp_path / 'run.npz')
-    np.testing.assert_array_equal(again.state.params, whole.state.params)
-
-
 def test_settings_are_checked():
     for name, value in (('history_size', 0), ('decrease', 1.0)):
         with pytest.raises(ValueError, match=f'{name}={value}'):
             QuasiMajorizer(**{name: value})
-    newest = np.arange(1.0, 5)
-    np.testing.assert_allclose(
-        quasi_newton_direction(newest[None], 2 * newest[None], lambda v: v, 2 * newest), newest
-    )
+
+
+def test_the_remembered_inverse_holds_the_newest_step_and_leaves_the_rest_to_the_first():
+    "Symmetric and positive; on what no step has touched it is the first inverse, made to size."
+    rng = np.random.default_rng(3)
+    root, shifts = rng.normal(size=(7, 7)), rng.normal(size=(3, 7))
+    changes, first = shifts @ (root @ root.T), np.diag(rng.uniform(1, 3, 7))
+    columns = [quasi_newton_direction(shifts, changes, first.__matmul__, e) for e in np.eye(7)]
+    found = np.stack(columns)
+    np.testing.assert_allclose(found, found.T, atol=1e-12)
+    assert np.linalg.eigvalsh(found)[0] > 0
+    np.testing.assert_allclose(found @ changes[-1], shifts[-1])
+    size = (shifts[-1] @ changes[-1]) / (changes[-1] @ first @ changes[-1])
+    free = np.linalg.svd(shifts)[2][3:]
+    np.testing.assert_allclose(free @ found @ free.T, size * free @ first @ free.T)

@@ -6,7 +6,7 @@ import scipy.sparse
 
 from extreme_opt.bound import IncrementalMajorizer, LinearChain, LogLinear, StochasticMajorizer
 from extreme_opt.bound.structured import planted_chain
-from extreme_opt.core import Run, iterate, minimize
+from extreme_opt.core import iterate, minimize
 from extreme_opt.core.majorize import Majorizer
 
 
@@ -120,35 +120,6 @@ def test_batch_of_all_is_the_batch_step():
             minimize(problem, Majorizer('smallest', 1.0), max_iter=1).state.params,
             atol=1e-10,
         )
-
-
-@pytest.mark.parametrize(
-    'solver',
-    [
-        StochasticMajorizer(batch_size=7),
-        StochasticMajorizer(batch_size=7, curvature='batch'),
-        IncrementalMajorizer(30),
-    ],
-)
-@pytest.mark.parametrize('dtype', [np.float32, np.float64])
-def test_pure_seeded_and_resumable(solver, dtype, tmp_path):
-    problem = problem_of(dtype=dtype)
-    rng = np.random.default_rng(1)
-    state = solver.step(problem, solver.init(problem, problem.init_params()), rng)
-    before = {
-        name: value.copy() for name, value in vars(state).items() if isinstance(value, np.ndarray)
-    }
-    nxt = solver.step(problem, state, rng)
-    for name, value in before.items():
-        np.testing.assert_array_equal(value, getattr(state, name))
-    assert (
-        nxt.params.dtype == dtype and nxt.n_iter == 2 and nxt.n_epochs == pytest.approx(2, abs=0.05)
-    )
-    whole = minimize(problem, solver, max_iter=4)
-    minimize(problem, solver, max_iter=2, checkpoint=tmp_path / 'run.npz')
-    again = minimize(problem, solver, max_iter=4, resume=tmp_path / 'run.npz')
-    np.testing.assert_array_equal(whole.state.params, again.state.params)
-    assert isinstance(Run.load(tmp_path / 'run.npz').state, type(state))
 
 
 def test_wrong_settings_are_one_line():

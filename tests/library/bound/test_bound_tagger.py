@@ -2,7 +2,6 @@
 
 import datetime
 import itertools
-import pickle
 import re
 import warnings
 
@@ -11,7 +10,6 @@ import pandas
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -165,15 +163,8 @@ def test_a_chosen_ridge_is_found_on_held_out_sentences():
     np.testing.assert_array_equal(again.coef_, model.coef_)
 
 
-def test_copies_files_search_and_folds(made, tmp_path):
-    X, y, model = made
-    model.save(tmp_path / 'tagger.npz')
-    for copy in (
-        LinearChainCRF.load(tmp_path / 'tagger.npz'),
-        pickle.loads(pickle.dumps(model)),
-        clone(model).fit(X, y),
-    ):
-        assert copy.predict(X) == model.predict(X) and copy.get_params() == model.get_params()
+def test_search_and_folds(made):
+    X, y, _ = made
     search = GridSearchCV(LinearChainCRF(), {'ridge': [1e-3, 10.0]}, cv=3).fit(X, y)
     assert search.best_params_ == {'ridge': 1e-3} and search.best_score_ > 0.9
     assert cross_val_score(LinearChainCRF(), X, y, cv=3, error_score='raise').min() > 0.8

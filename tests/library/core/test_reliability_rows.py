@@ -261,6 +261,27 @@ def test_exact_solvers_that_end_by_a_limit_warn(make):
         make()
 
 
+@pytest.mark.parametrize(
+    'make',
+    [
+        *(
+            lambda solver=solver: SoftmaxClassifier(solver, max_iter=0).fit(X, Y)
+            for solver in ('auto', 'exact', 'implicit', 'umax', 'sgd', 'ove', 'nce', 'rotation')
+        ),
+        lambda: SoftmaxClassifier(loss='squared_hinge', max_iter=0).fit(X, Y),
+        lambda: SoftmaxClassifier(weights='support', max_iter=0).fit(scipy.sparse.csr_array(X), Y),
+        lambda: SoftmaxClassifier('implicit', early_stopping=True, max_epochs=1e-9).fit(X, Y),
+        lambda: BoundClassifier(max_iter=0, tol=None).fit(X, Y),
+        lambda: LinearChainCRF(max_iter=0, tol=None).fit([[['a'], ['b']]], [['x', 'y']]),
+        lambda: SimilarityModel(2, max_iter=0, tol=None).fit(PAIRS),
+        lambda: OrdinalEmbedding(2, init='random', max_iter=0, tol=None).fit(TRIPLETS),
+    ],
+)
+def test_fits_without_a_step_warn(make):
+    with pytest.warns(ConvergenceWarning, match='did not converge: reached max_'):
+        make()
+
+
 def test_doubled_entries_of_a_sparse_matrix_are_their_sum():
     "C1: the same matrix in other entries gave other coefficients."
     rows = scipy.sparse.csr_array(X)

@@ -25,7 +25,7 @@ from extreme_opt.core import (
 )
 from extreme_opt.core.checks import expect_fail
 from extreme_opt.core.run import FitDiverged
-from extreme_opt.core.step_sizes import BB, SBB, Damped, FixedStep
+from extreme_opt.core.step_sizes import SBB, FixedStep
 from extreme_opt.core.svrg import SVRG, _dense
 from extreme_opt.data import Triplets, eurodist, planted_triplets, triplets_from_distances
 from extreme_opt.data.comparisons import docstring_triplets
@@ -196,24 +196,8 @@ def test_svrg_reaches_what_lbfgs_reaches():
     assert ours < best + 2e-3
 
 
-def test_svrg_is_pure_seeded_and_resumes(tmp_path):
+def test_states_of_svrg_are_fixed_and_counted():
     problem = Comparisons(answers(), 2, TSTE(), weights=np.ones(300))
-    for rule in (SBB(), SBB(0.1, kind='geometric'), Damped(), FixedStep(0.01), BB()):
-        whole = minimize(problem, SVRG(rule, 2), max_iter=6)
-        minimize(
-            problem,
-            SVRG(rule, 2),
-            max_iter=3,
-            checkpoint=tmp_path / f'{type(rule).__name__}{rule.share}.npz',
-        )
-        again = minimize(
-            problem,
-            SVRG(rule, 2),
-            max_iter=6,
-            resume=tmp_path / f'{type(rule).__name__}{rule.share}.npz',
-        )
-        np.testing.assert_array_equal(whole.state.params, again.state.params)
-        (tmp_path / f'{type(rule).__name__}{rule.share}.npz').unlink()
     states = [state for _, state in zip(range(3), iterate(problem, SVRG()))]
     with pytest.raises(ValueError):
         states[0].params[0] = 1
@@ -294,18 +278,11 @@ def test_orient_and_flips():
         orient(rows[:1], [1], ties='keep')
 
 
-def test_estimator_clones_pickles_and_takes_part_in_grid_search():
-    sklearn = pytest.importorskip('sklearn', reason='needs scikit-learn')
-    from sklearn.base import clone
+def test_estimator_takes_part_in_grid_search():
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
 
-    assert sklearn
     rows = answers(15, 400)
-    model = OrdinalEmbedding(2, 'tste').fit(rows)
-    back = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(back.embedding_, model.embedding_)
-    np.testing.assert_array_equal(clone(model).fit(rows).embedding_, model.embedding_)
     y = np.where(np.arange(400) % 2, 1, -1)
     questions = np.where(y[:, None] > 0, rows, rows[:, [0, 2, 1]])
     search = GridSearchCV(
@@ -381,10 +358,6 @@ def test_estimator_resumes_and_warm_starts(tmp_path):
     first = model.run_.history[-1]['loss']
     assert len(model.losses_) == 2 and first == model.losses_.min()
     assert model.fit(rows).run_.history[0]['loss'] == first and len(model.losses_) == 1
-    whole.save(tmp_path / 'model.npz')
-    np.testing.assert_array_equal(
-        OrdinalEmbedding.load(tmp_path / 'model.npz').embedding_, whole.embedding_
-    )
 
 
 def test_docstring_map_places_strangers():
@@ -1048,6 +1021,15 @@ def test_four_columns_of_which_one_holds_no_objects_are_asked_about():
     for given in frames({**ids, 'person': few}):
         with expect_fail(ValueError, contains="a column 'person' besides those that fit saw"):
             model.predict(given)
+    spread = person % 40  # never the object beside it, so that rows can be read as two pairs
+    for column, three in (('Worker ID', 'abc'), ('x', ('anchor', 'left', 'right'))):
+        for given in frames(
+            {**dict(zip(three, q.T)), column: np.where(spread == q[:, 2], 99, spread)}
+        ):
+            with expect_fail(ValueError, contains=f'column {column!r} {words}'):
+                OrdinalEmbedding(2).fit(given, yes)
+    with expect_fail(ValueError, contains='or leave out a column that holds no objects'):
+        OrdinalEmbedding(2, n_objects=12).fit(np.column_stack([q, q[:, 2]]), yes)
     rows = fours()
     wanted = OrdinalEmbedding(2, n_init=1).fit(rows)
     for given in frames(dict(zip(('i', 'j', 'l', 'k'), rows.T))):

@@ -9,7 +9,7 @@ import pytest
 
 from extreme_opt.core.checks import check_gradient, check_unbiased
 from extreme_opt.core.descent import LBFGS, SGD
-from extreme_opt.core.run import Run, minimize
+from extreme_opt.core.run import minimize
 from extreme_opt.data import planted_triplets
 from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient, coordinates
 from extreme_opt.ordinal.losses import CKL, SOE, STE, TSTE, Hinge
@@ -97,16 +97,12 @@ def test_every_loss_descends_and_stays_in_the_cone(loss):
         assert values[0] > -1e-9 and (rank is None or (values > 1e-9).sum() <= rank)
 
 
-def test_a_run_is_counted_saved_and_continued(tmp_path):
+def test_a_run_is_counted():
     problem, *_ = made(trace=0.1)
     whole = minimize(problem, ProjectedGradient(), max_iter=12)
     assert (
         whole.state.n_terms == whole.state.n_epochs * problem.n_terms and whole.state.n_epochs >= 24
     )
-    minimize(problem, ProjectedGradient(), max_iter=5, checkpoint=tmp_path / 'run.npz')
-    kept = minimize(problem, ProjectedGradient(), max_iter=12, resume=tmp_path / 'run.npz')
-    np.testing.assert_array_equal(kept.state.params, whole.state.params)
-    assert Run.load(tmp_path / 'run.npz').state.n_iter == 5
     assert np.isfinite(minimize(problem, SGD(0.05), max_iter=2).state.params).all()
 
 

@@ -230,14 +230,6 @@ def test_gauss_newton_lowers_the_loss_and_stays_true(dtype):
     np.testing.assert_array_equal(run.state.params, again.state.params)
 
 
-def test_gauss_newton_continues_from_a_file(tmp_path):
-    problem = made(12, 9, 0.2)
-    whole = minimize(problem, GaussNewton(damping=0.1), max_iter=6)
-    minimize(problem, GaussNewton(damping=0.1), max_iter=3, checkpoint=tmp_path / 'run.npz')
-    rest = minimize(problem, GaussNewton(damping=0.1), max_iter=6, resume=tmp_path / 'run.npz')
-    np.testing.assert_array_equal(whole.state.params, rest.state.params)
-
-
 @pytest.mark.parametrize('precondition', [False, True])
 @pytest.mark.parametrize('max_products', [1, 2, 30])
 def test_the_predicted_gain_of_a_damped_step_is_exact_on_least_squares(precondition, max_products):

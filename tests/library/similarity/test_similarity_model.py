@@ -289,6 +289,13 @@ def test_wrong_settings_are_one_line(planted, settings, text):
         (lambda p, m: m.recommend(history='i1'), "history='i1' is no list"),
         (lambda p, m: m.recommend([0], candidates=[99]), 'right id 99 at place 0'),
         (lambda p, m: m.recommend([0], filter_items=[-1]), 'right id -1 at place 0'),
+        (lambda p, m: m.recommend(np.arange(50) < 3), r'a mask .* such as model.left_ids_\[mask\]'),
+        (lambda p, m: m.recommend([0], candidates=np.arange(30) < 20), 'right ids are a mask'),
+        (lambda p, m: m.recommend([0], filter_items=[True]), 'right ids are a mask'),
+        (lambda p, m: m.similar(np.arange(30) < 3), 'right ids are a mask'),
+        (lambda p, m: m.recommend(history=np.arange(30) < 3), 'right ids are a mask|row of 30'),
+        (lambda p, m: m.recommend(history=np.eye(30)[:1]), 'a row of 30 entries, one for each'),
+        (lambda p, m: m.recommend(history=np.eye(30, dtype=int)), 'a row of 30 entries'),
         (lambda p, m: m.recommend([0], index=True), 'call build_index first'),
         (lambda p, m: m.evaluate(p.test_observed, unknown='no'), "unknown='no'"),
         (lambda p, m: m.evaluate(p.test_observed, interval=2), 'interval=2 is not'),
@@ -1250,6 +1257,24 @@ def test_the_prediction_of_a_pair_leaves_it_out():
     s = np.median(signal)
     exact = np.clip(((1 - s) / max(s, 0.5)) ** 2, 0.125, 1)
     assert exact - 0.15 < penalty_scale(pairs, seen.shape) <= exact
+
+
+def test_the_share_of_a_pair_in_its_own_prediction_is_that_of_its_projection():
+    "Eq. (I2): the unit matrix of a pair, projected on what ten components can change."
+    rng = np.random.default_rng(0)
+    seen = np.arange(100)[:, None] % 10 == np.arange(90) % 10
+    seen &= rng.random(seen.shape) < 0.6
+    U, values, V = np.linalg.svd(seen.astype(float), full_matrices=False)
+    P, Q, fitted = U[:, :10] @ U[:, :10].T, V[:10].T @ V[:10], (U[:, :10] * values[:10]) @ V[:10]
+    signal = []
+    for i, j in np.argwhere(seen):
+        unit = np.zeros(seen.shape)
+        unit[i, j] = 1
+        own = (P @ unit + unit @ Q - P @ unit @ Q)[i, j]
+        signal.append((fitted[i, j] - own) / (1 - own))
+    s = np.median(signal)
+    assert 0.5 < s < 0.6  # between the limits of the scale
+    assert penalty_scale(np.argwhere(seen), seen.shape) == pytest.approx((1 / s - 1) ** 2, 1e-3)
 
 
 @pytest.mark.parametrize('pairs', [np.array([[0, 0]]), np.eye(3)])

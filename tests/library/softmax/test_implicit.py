@@ -325,19 +325,6 @@ def test_reaches_the_optimum_with_a_ridge():
     assert best <= run.column('loss')[-1] < best + 0.02 * 12
 
 
-def test_same_seed_same_run_and_steps_are_pure():
-    problem = _problem(scipy.sparse.csr_array)
-    one, two = (
-        minimize(problem, ImplicitSGD(), max_epochs=3, seed=5).state.params for _ in range(2)
-    )
-    np.testing.assert_array_equal(one, two)
-    solver = ImplicitSGD()
-    start = problem.init_params()
-    state = solver.init(problem, start)
-    solver.step(problem, state, np.random.default_rng(0))
-    np.testing.assert_array_equal(state.params, start)
-
-
 def test_wrong_use_is_one_line():
     problem = _problem()
     for settings_, word in [
