@@ -115,8 +115,8 @@ class AveragedSolver(Checked):
 
     def _closing(self, state: WatchedState) -> Any:
         "The inner solver at a rate between that of the lowest weights and its end."
-        n_steps = max(state.closing_from - 1, 0)
-        rate = self.solver.learning_rate * self.solver.learning_rate_decay**n_steps
+        power = max(state.closing_from - 1, 0)
+        rate = self.solver.learning_rate * self.solver.learning_rate_decay**power
         part = state.closing / self.n_iter_no_change
         return replace(self.solver, learning_rate=rate * END**part, learning_rate_decay=1.0)
 

@@ -299,7 +299,7 @@ def choose_schedule(
         return usual
     whole = problem.n_samples
     if n_rows < whole:
-        n_rows = max(LEAST_ROWS, n_rows // 2)
+        n_rows = n_rows if by_margins else max(LEAST_ROWS, n_rows // 2)
         rows = np.random.default_rng([seed, 7]).permutation(whole)[:n_rows]
         problem, groups = problem.take(rows), None if groups is None else groups[rows]
     n_folds = 5 if problem.n_samples < 2000 else 10
