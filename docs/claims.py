@@ -126,11 +126,7 @@ def claims_of(notebook: dict) -> list[str]:
             continue
         text = notebooks.source(cell)
         defined = (
-            {
-                node.name
-                for node in ast.parse(re.sub(r'^\s*[%!].*', '', text, flags=re.M)).body
-                if isinstance(node, ast.FunctionDef)
-            }
+            {node.name for node in notebooks.tree(text).body if isinstance(node, ast.FunctionDef)}
             if labels(text)
             else set()
         )
@@ -287,7 +283,7 @@ def draws(cells: list[dict], around: list[int]) -> bool:
     for index, cell in enumerate(cells[: max(around) + 1]):
         if cell['cell_type'] != 'code':
             continue
-        for node in ast.parse(re.sub(r'^\s*[%!].*', '', notebooks.source(cell), flags=re.M)).body:
+        for node in notebooks.tree(notebooks.source(cell)).body:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 imported |= {(each.asname or each.name).split('.')[0] for each in node.names}
                 continue

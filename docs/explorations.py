@@ -18,7 +18,6 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import notebooks  # noqa: E402
 
-NBS = Path(__file__).resolve().parent.parent / 'nbs'
 KINDS = dict(frames='page and lab', live='lab')
 
 
@@ -37,9 +36,7 @@ def calls(source):
     if not any(f'{kind}(' in source for kind in KINDS):
         return []
     try:
-        body = ast.parse(
-            '\n'.join(line for line in source.split('\n') if not re.match(r'\s*[%!]', line))
-        ).body
+        body = notebooks.tree(source).body
     except SyntaxError:
         return []
     last = body[-1].value if body and isinstance(body[-1], ast.Expr) else None
@@ -87,43 +84,25 @@ def near(cells, index):
             return
 
 
-def find(folder=NBS):
+def find():
     "All explorations in reading order."
-    every = [path.relative_to(folder) for path in folder.rglob('*.ipynb')]
-    every = [path for path in every if not any(part.startswith(('.', '_')) for part in path.parts)]
-    return [
-        one
-        for path in sorted(every, key=notebooks.reading_order)
-        for one in of_page(folder / path, folder)
-    ]
+    return [one for path in notebooks.find() for one in of_page(path)]
 
 
-def of_page(path, folder=NBS):
+def of_page(path):
     "The explorations of one notebook."
-    cells = json.loads(path.read_text(encoding='utf-8'))['cells']
-    texts = [''.join(cell['source']) for cell in cells]
-    for index, (cell, text) in enumerate(zip(cells, texts)):
+    cells, head = notebooks.read(path)['cells'], ''
+    title = notebooks.source(cells[0]).split('\n')[0].removeprefix('# ')
+    for index, cell in enumerate(cells):
+        text = notebooks.source(cell)
+        if cell['cell_type'] == 'markdown':
+            head = (re.findall(r'^##+ (.+)$', text, re.M) or [head])[-1]
         if cell['cell_type'] != 'code' or re.search(r'^#\|\s*export[si]?\b', text, re.M):
             continue
         for name, knobs in calls(text):
-            prose = [
-                (i, texts[i]) for i in range(len(cells)) if cells[i]['cell_type'] == 'markdown'
-            ]
-            heads = [
-                line
-                for i, word in prose
-                if i < index
-                for line in re.findall(r'^##+ (.+)$', word, re.M)
-            ]
             question = next(filter(None, map(asked, near(cells, index))), '')
-            yield Exploration(
-                str(path.relative_to(folder)),
-                texts[0].split('\n')[0].removeprefix('# '),
-                heads[-1] if heads else '',
-                question,
-                knobs,
-                KINDS[name],
-            )
+            page = path.relative_to(notebooks.NBS).as_posix()
+            yield Exploration(page, title, head, question, knobs, KINDS[name])
 
 
 def positions(cell):

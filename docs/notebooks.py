@@ -417,13 +417,17 @@ def _parse(text: str) -> ast.Module:
         return ast.parse(text)
 
 
+def tree(text: str) -> ast.Module:
+    "Code of a page, where a line for IPython does nothing."
+    return _parse(re.sub(r'^(\s*)[%!].*', r'\1pass', text, flags=re.M))
+
+
 def imported_modules(notebook: dict) -> list[str]:
     """Modules of the package that a notebook imports, and those which they import when they are
     loaded."""
     text = '\n'.join(source(cell) for cell in notebook['cells'] if cell['cell_type'] == 'code')
-    text = re.sub(r'^(\s*)[%!].*', r'\1pass', text, flags=re.M)
     found: set[str] = set()
-    queue = _imports(ast.walk(_parse(text)), '')
+    queue = _imports(ast.walk(tree(text)), '')
     while queue:
         name = queue.pop()
         if name in found or name.split('.')[0] != PACKAGE:
@@ -530,9 +534,8 @@ def named_modules(notebook: dict) -> set[str]:
     """Modules of the package that the import statements of a notebook name, those included that
     define what it takes from a package."""
     text = '\n'.join(source(cell) for cell in notebook['cells'] if cell['cell_type'] == 'code')
-    text = re.sub(r'^(\s*)[%!].*', r'\1pass', text, flags=re.M)
     found = set()
-    for name in _imports(ast.walk(_parse(text)), ''):
+    for name in _imports(ast.walk(tree(text)), ''):
         package, _, last = name.rpartition('.')
         if module_file(name):
             found.add(name)

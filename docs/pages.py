@@ -16,12 +16,7 @@ import claims
 import explorations
 import notebooks
 
-REBUILT: tuple[str, ...] = (
-    'softmax',
-    'similarity',
-    'ordinal',
-    'bound',
-)  # chapters whose lessons are held to the limits below
+REBUILT = 'softmax', 'similarity', 'ordinal', 'bound'  # lessons that the limits below hold for
 WORDS_PER_LINE, MOST_LINES, MOST_EXPORTED, FIRST_RUN = 8, 250, 100, 100
 
 
@@ -172,33 +167,12 @@ def faults(page: Page) -> list[str]:
 
 
 def main(names) -> int:
-    head = (
-        'page',
-        'kind',
-        'words/line',
-        'lines',
-        'exported',
-        'before run',
-        'sliders',
-        'equations',
-        'compare',
-        'claims',
-        'seconds',
-    )
-    print(f'{head[0]:44}{head[1]:10}' + ''.join(f'{word:>11}' for word in head[2:]))
+    shown = 'lines exported before_run sliders equations compare claims'.split()
+    head = ['words/line', *(name.replace('_', ' ') for name in shown), 'seconds']
+    print(f'{"page":44}{"kind":10}' + ''.join(f'{word:>11}' for word in head))
     for page in measured(names):
         spent = '' if page.seconds is None else f'{page.seconds:.0f}'
-        counts = (
-            f'{page.words_per_line:.1f}',
-            page.lines,
-            page.exported,
-            page.before_run,
-            page.sliders,
-            page.equations,
-            page.compare,
-            page.claims,
-            spent,
-        )
+        counts = (f'{page.words_per_line:.1f}', *(getattr(page, name) for name in shown), spent)
         print(f'{page.name:44}{page.kind:10}' + ''.join(f'{value!s:>11}' for value in counts))
     return 0
 

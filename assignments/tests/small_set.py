@@ -2,130 +2,16 @@
 
 import copy
 import json
+from pathlib import Path
 
-CELLS = [
-    ('markdown', 'head', {}, '# A small set'),
-    ('code', 'number', {}, 'VARIANT = 0      # your number'),
-    (
-        'code',
-        'setup',
-        dict(locked=True),
-        '''import math
-import tracemalloc
-
-import numpy as np
-
-def make_rows(n=5, seed=0):
-    return np.random.default_rng(seed + 1000 * VARIANT).normal(size=(n, 3))
-
-class Counted:
-    "Rows, with a count of those that were read or written."
-    def __init__(self, rows): self._rows, self.n_touched = np.array(rows, float), 0
-    def __len__(self): return len(self._rows)
-    def __getitem__(self, key): self.n_touched += np.size(np.arange(len(self))[key]); return self._rows[key]
-    def __setitem__(self, key, value): self.n_touched += np.size(np.arange(len(self))[key]); self._rows[key] = value
-    def __array__(self, *args, **kwargs): self.n_touched += len(self); return np.array(self._rows, *args, **kwargs)
-    def whole(self): "For tests: everything, uncounted."; return self._rows.copy()
-
-class Watched(np.ndarray):
-    "An array that counts what is computed from it."
-    n = 0
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        plain = [np.asarray(part) if isinstance(part, Watched) else part for part in inputs]
-        result = getattr(ufunc, method)(*plain, **kwargs)
-        Watched.n += np.size(result)
-        return result.view(Watched) if isinstance(result, np.ndarray) else result''',
-    ),
-    ('markdown', 'cell-03', {}, '**1a (5 points).** Why is a square never negative?'),
-    (
-        'markdown',
-        'q1a',
-        dict(grade=True, solution=True, points=5),
-        '=== BEGIN MARK SCHEME ===\n5 points: signs.\n=== END MARK SCHEME ===',
-    ),
-    (
-        'code',
-        'squares',
-        dict(solution=True),
-        '''def squares(rows):
-    "The sum of squares of each row, (n,)."
-    ### BEGIN SOLUTION
-    return (rows**2).sum(1)
-    ### END SOLUTION''',
-    ),
-    (
-        'code',
-        'q1b',
-        dict(grade=True, locked=True, points=4),
-        '''rows = make_rows()
-np.testing.assert_allclose(squares(rows), [sum(x * x for x in row) for row in rows], err_msg='sums of squares')
-### BEGIN HIDDEN TESTS
-for seed in range(3):
-    rows = make_rows(7, seed=3 + seed); wanted = np.einsum('ij,ij->i', rows, rows)
-    np.testing.assert_allclose(squares(rows), wanted, err_msg='seven rows')
-with np.errstate(over='raise'): assert np.isinf(squares(np.full((1, 3), np.inf))).all(), 'infinity'
-Watched.n = 0; squares(make_rows(50).view(Watched))
-assert 0 < Watched.n <= 1000, 'computed more than needed'
-tracemalloc.start(); squares(np.ones((3000, 3))); _peak = tracemalloc.get_traced_memory()[1]; tracemalloc.stop()
-assert _peak < 3000 * 3000 * 4, 'a table of all pairs'
-### END HIDDEN TESTS''',
-    ),
-    (
-        'code',
-        'lift',
-        dict(solution=True),
-        '''def lift(rows, i, by):
-    "Add by to row i, in place."
-    ### BEGIN SOLUTION
-    rows[i] = rows[i] + by
-    ### END SOLUTION''',
-    ),
-    (
-        'code',
-        'q2',
-        dict(grade=True, locked=True, points=6),
-        '''rows = make_rows()
-lifted = Counted(rows); lift(lifted, 2, 1.5)
-wanted = rows.copy(); wanted[2] += 1.5
-np.testing.assert_allclose(lifted.whole(), wanted, err_msg='row 2 is lifted, the others stay')
-### BEGIN HIDDEN TESTS
-many = make_rows(500, seed=8); lifted = Counted(many); lift(lifted, 77, -2.)
-many[77] -= 2
-np.testing.assert_allclose(lifted.whole(), many, err_msg='another row')
-assert lifted.n_touched <= 4, f'{lifted.n_touched} rows were touched'
-### END HIDDEN TESTS''',
-    ),
-    (
-        'code',
-        'answer',
-        dict(solution=True),
-        'answer = None\n### BEGIN SOLUTION\nanswer = float(make_rows(9).max())\n### END SOLUTION',
-    ),
-    (
-        'code',
-        'q3',
-        dict(grade=True, locked=True, points=5),
-        """assert answer is not None, 'answer: a number'
-### BEGIN HIDDEN TESTS
-assert abs(answer - make_rows(9).max()) < 1e-9, 'the largest of nine rows?'
-### END HIDDEN TESTS""",
-    ),
-]
+SOURCE = Path(__file__).with_name('small_set.ipynb')
 
 
 def source():
     "The set as a teacher writes it."
-    cells = []
-    for kind, name, meta, text in CELLS:
-        cell = dict(cell_type=kind, id=name, metadata={}, source=text)
-        if kind == 'code':
-            cell.update(outputs=[], execution_count=None)
-        if meta:
-            base = dict(grade=False, locked=False, solution=False, task=False, schema_version=3)
-            cell['metadata']['nbgrader'] = {**base, 'grade_id': name, 'cell_type': kind, **meta}
-        cells.append(cell)
-    spec = dict(display_name='Python 3', language='python', name='python3')
-    return dict(cells=cells, metadata=dict(kernelspec=spec), nbformat=4, nbformat_minor=5)
+    book = json.loads(SOURCE.read_text(encoding='utf-8'))
+    cells = [dict(cell, source=''.join(cell['source'])) for cell in book['cells']]
+    return dict(book, cells=cells)
 
 
 RIGHT = dict(

@@ -380,7 +380,7 @@ class LinearChainCRF(Estimator):
             vectorizer = DictVectorizer()
             rows = check_features(vectorizer.fit_transform(_dictionaries(X)))
             _refuse_both(X, vectorizer.feature_names_)
-            self.feature_names_ = np.array(vectorizer.feature_names_)
+            self.feature_names_ = as_array(vectorizer.feature_names_, 'names')
         check_size(rows, np.float64)
         _check_memory(self, rows)
         self.n_features_in_ = rows.shape[1]
@@ -464,7 +464,7 @@ class LinearChainCRF(Estimator):
         if str in kinds and len(kinds - {np.str_}) > 1:
             names = ', '.join(sorted(kind.__name__ for kind in kinds))
             raise ValueError(f'y holds tags of types {names}; use one type')
-        return check_labels(np.array(flat), len(flat))
+        return check_labels(flat if kinds == {str} else np.array(flat), len(flat))
 
     def _rows(self, X: Any) -> Any:
         "Checked features of all words, and starts."

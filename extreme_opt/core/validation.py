@@ -174,7 +174,12 @@ def as_array(values: Any, name: str) -> np.ndarray:
             f'{name}.collect()'
         )
     try:
-        return np.asarray(values)
+        found = np.asarray(values)
+        if found.dtype.kind in 'US' and isinstance(values, (list, tuple)):
+            items = np.asarray(values, object)
+            if any(isinstance(one, (str, bytes)) and one[-1:] in ('\0', b'\0') for one in items.flat):
+                return items  # numpy's text drops a last NUL
+        return found
     except ValueError:
         raise ValueError(
             f'the rows of {name} differ in length; every row needs the same number of entries'

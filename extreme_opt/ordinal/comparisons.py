@@ -52,6 +52,8 @@ def plain_ids(triplets: Any) -> np.ndarray:
         if rows.size and all(
             isinstance(value, kind) and not isinstance(value, bool) for value in rows.flat
         ):
+            if kind is str and any(value[-1:] == '\0' for value in rows.flat):
+                raise ValueError('triplets holds a name that ends in NUL; strip it')
             try:
                 return rows.astype(dtype)
             except OverflowError:
@@ -66,7 +68,7 @@ def plain_ids(triplets: Any) -> np.ndarray:
     place, value = odd[0]
     raise ValueError(
         f'triplets holds {shown(value)} at {place}, but object ids are whole numbers, and names '
-        'are text; use one of them everywhere'
+        'are text; use one of them everywhere, such as names.astype(str)'
     )
 
 

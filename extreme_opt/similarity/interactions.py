@@ -18,7 +18,7 @@ from ..core.validation import as_array, is_missing, refuse_masked, shown
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #ccccdd30
 VALUES = ('ignore', 'weights', 'labels')
 ROLES = ('left', 'right', 'value', 'time')
-_TIMES = ('time', 'timestamp', 'date', 'datetime')
+_TIMES = 'time timestamp timestamps ts date datetime created_at updated_at rated_at'.split()
 _NUMBERS = 'rating ratings stars score value weight weights label count plays'.split()
 _NO_IDS = re.compile(
     '|'.join(

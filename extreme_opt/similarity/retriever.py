@@ -226,8 +226,8 @@ class PairReader:
             listed = one.to_pylist() if hasattr(one, 'to_pylist') else list(one)
             if len(listed) == self.shape[1] and listed.count(0) > 1:
                 raise ValueError(
-                    f'history {at} is a row of {len(listed)} entries, one for each right entity, but '
-                    'a list of ids is needed; scipy.sparse.csr_array(history) makes a matrix of rows'
+                    f'history {at} is a row of {len(listed)} entries, one for each right entity, '
+                    'but a list of ids is needed; scipy.sparse.csr_array(history) makes a matrix'
                 )
             found = self.rows_of(listed, 1) if listed else np.empty(0, int)
             if isinstance(one, Mapping) and len(one):

@@ -60,12 +60,7 @@ def body(cell):
 def tree(cell):
     "Syntax tree of a code cell without magics; None where it is no Python."
     try:
-        return ast.parse(
-            '\n'.join(
-                re.sub(r'^(\s*)[%!].*', r'\1pass', line)
-                for line in notebooks.source(cell).splitlines()
-            )
-        )
+        return notebooks.tree(notebooks.source(cell))
     except SyntaxError:
         return None
 

@@ -82,6 +82,20 @@ def test_previous_and_next_walk_through_one_shelf(site, shelf):
     assert {pages.shelf_of(page) for page in walk} == {shelf}
 
 
+@pytest.mark.parametrize(
+    'page, above', [('learn/softmax/umax', 0), ('reference/softmax/SoftmaxClassifier', 1)]
+)
+def test_the_menu_marks_the_way_to_its_page(site, page, above):
+    "The menu is drawn once a shelf: seen from a page, its own entry and those above it stand out."
+    menu = (site / f'{page}.html').read_text().partition('bd-docs-nav')[2].partition('</nav>')[0]
+    here = re.findall(r'<li class="([^"]*)"><a class="current reference internal" href="#">', menu)
+    assert len(here) == 1 and 'current active' in here[0]
+    assert len(re.findall('<li class="[^"]*current active', menu)) == 1 + above
+    assert len(re.findall('<details open', menu)) == above
+    front = (site / page.split('/')[0] / 'index.html').read_text()
+    assert 'current active' not in front.partition('bd-docs-nav')[2].partition('</nav>')[0]
+
+
 def test_shelves_stand_in_the_head_of_every_page(site):
     shelves = [
         title for name, (title, _) in pages.SHELVES.items() if (site / name / 'index.html').exists()

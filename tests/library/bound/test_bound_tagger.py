@@ -113,6 +113,13 @@ def test_tags_of_any_kind(made, names):
     assert model.score(X, tags) > 0.9
 
 
+def test_text_that_ends_in_nul_is_another_text():
+    sentence, tags = [dict(w='a'), dict(w='a '), dict(w='a\0')], ['x', 'y', 'x\0']
+    model = LinearChainCRF().fit([sentence] * 3, [tags] * 3)
+    assert model.predict([sentence]) == [tags]
+    assert model.n_features_in_ == 3 and set(model.classes_) == set(tags)
+
+
 def test_one_tag_and_one_word():
     model = LinearChainCRF().fit([[{'a': 1}], []], [['only'], []])
     assert model.predict([[{'a': 1}, {'b': 2}], []]) == [['only', 'only'], []]

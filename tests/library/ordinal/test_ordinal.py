@@ -1028,6 +1028,8 @@ def test_four_columns_of_which_one_holds_no_objects_are_asked_about():
         ):
             with expect_fail(ValueError, contains=f'column {column!r} {words}'):
                 OrdinalEmbedding(2).fit(given, yes)
+    with expect_fail(ValueError, contains='a name that ends in NUL'):
+        OrdinalEmbedding(1).fit([['a', 'a\0', 'b'], ['b', 'a', 'a\0']])
     with expect_fail(ValueError, contains='or leave out a column that holds no objects'):
         OrdinalEmbedding(2, n_objects=12).fit(np.column_stack([q, q[:, 2]]), yes)
     rows = fours()

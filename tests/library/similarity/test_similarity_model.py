@@ -1443,6 +1443,7 @@ def test_a_table_whose_first_columns_are_no_ids_is_refused():
         ({'Unnamed: 0': range(8), **LOG}, "'Unnamed: 0' is no name of ids.*'user', 'film'"),
         (log.reset_index(), "'index' is no name of ids"),
         ({'time': range(8), **LOG}, "'time' is no name of ids"),
+        ({'rated_at': range(8), **LOG}, "'rated_at' is no name of ids"),
         ({'stars': range(8), **LOG}, "'stars' is no name of ids"),
         ({'row_id': range(8), **LOG}, "'row_id' is no name of ids"),
     ):
