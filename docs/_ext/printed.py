@@ -81,12 +81,13 @@ def printed(nb: dict, page: str, inside: set[str]) -> dict:
             if text.strip():
                 cells.append(cell | {'source': text})
             continue
-        if cell['metadata'].get('setup'):  # for those who copy code, which needs a screen
+        if cell.get('metadata', {}).get('setup'):  # for those who copy code, which needs a screen
             continue
         words = cell.get('metadata', {}).get('mystnb', {}).get('image', {}).get('alt', '')
         outputs = [one for out in cell['outputs'] for one in still(out, words)]
         code = DOCSTRING.sub(r'\1\2', ''.join(cell['source']))
-        cells.append(cell | {'source': code, 'outputs': outputs, 'metadata': {}})
+        kept = dict(mystnb=dict(image=dict(alt=words))) if words else {}
+        cells.append(cell | {'source': code, 'outputs': outputs, 'metadata': kept})
     return nb | {'cells': cells}
 
 

@@ -98,6 +98,13 @@ def test_a_slider_shows_the_picture_it_begins_with():
     assert 'rate 3, size b' in line['data']['text/markdown']
 
 
+def test_a_figure_keeps_its_words():
+    cell = dict(cell_type='code', source='draw()', outputs=[])
+    cell['metadata'] = dict(mystnb=dict(image=dict(alt='A line that falls.')), live='1')
+    made = printed.printed(dict(cells=[cell]), 'learn/a', set())['cells'][0]
+    assert made['metadata'] == dict(mystnb=dict(image=dict(alt='A line that falls.')))
+
+
 def test_prose_keeps_links_of_the_book_alone():
     inside = {'learn/softmax/umax', 'learn/softmax/implicit'}
     text = (
