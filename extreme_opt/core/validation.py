@@ -177,7 +177,7 @@ def as_array(values: Any, name: str) -> np.ndarray:
         found = np.asarray(values)
         if found.dtype.kind in 'US' and isinstance(values, (list, tuple)):
             items = np.asarray(values, object)
-            if any(isinstance(one, (str, bytes)) and one[-1:] in ('\0', b'\0') for one in items.flat):
+            if any(isinstance(x, (str, bytes)) and x[-1:] in ('\0', b'\0') for x in items.flat):
                 return items  # numpy's text drops a last NUL
         return found
     except ValueError:

@@ -344,7 +344,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         Intercepts; zeros without `fit_intercept`.
     class_count_ : ndarray of shape (n_classes,)
         Training rows of each class, by their weights scaled to a mean of 1; of several labels,
-        rows that have it.
+        rows that have it. A label without any gets next to no probability.
     learning_rate_ : float
         Rate that the fit started from.
     rate_search_ : list
@@ -836,10 +836,13 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         "Intercepts at prediction. Classes without rows are taken for as rare as the rarest."
         tau = self.logit_adjustment
         self._settings['logit_adjustment'].check('logit_adjustment', tau)  # may be set after fit
-        if not tau or not self.class_count_.any():
-            return self.intercept_
-        counts = np.maximum(self.class_count_, self.class_count_[self.class_count_ > 0].min())
-        return self.intercept_ - tau * np.log(counts / self.class_count_.sum())
+        offsets, seen = self.intercept_, self.class_count_ > 0
+        if tau and seen.any():
+            counts = np.maximum(self.class_count_, self.class_count_[seen].min())
+            offsets = offsets - tau * np.log(counts / self.class_count_.sum())
+        if self._hinge and seen.any() and not seen.all():  # a margin below -1 costs nothing more
+            offsets = offsets - np.where(seen, 0, 40).astype('f4')
+        return offsets
 
     def _by_posting(self) -> Any:
         made, offsets = super()._by_posting(), self._offsets()

@@ -963,6 +963,17 @@ def test_several_labels_that_mean_nothing(y, word):
         SoftmaxClassifier().fit(np.eye(3), y)
 
 
+def test_a_label_without_training_rows_has_next_to_no_probability():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(150, 8))
+    several = (rows @ rng.normal(size=(8, 6)) > 0.8).astype(int)
+    several[:, 5] = 0
+    for settings in ({}, dict(logit_adjustment=1.0), dict(loss='softmax', ridge=1e-2)):
+        model = SoftmaxClassifier(random_state=0, **settings).fit(rows, several)
+        assert model.predict_proba(rows)[:, 5].max() < 1e-4
+        assert not (model.top_k(rows, k=3)[0] == 5).any()
+
+
 def test_labels_that_a_fit_with_several_has_not_seen():
     X, Y = several()
     names = np.array(list('abcdef'))
