@@ -29,6 +29,7 @@ for _one in explorations.find():
         _page = book.page_name(_one.page).with_suffix('.html').as_posix()
         SLIDERS.setdefault(_page, []).append(_one)
 DESK, PHONE = dict(width=1280, height=900), dict(width=390, height=844)
+PATIENCE = 180_000  # milliseconds, for a machine that does much else
 
 
 def note_failed(wrong, request):
@@ -61,6 +62,7 @@ def visit(browser, address):
 
     def go(page, size=DESK, scheme='light'):
         context = browser.new_context(viewport=size, color_scheme=scheme)
+        context.set_default_timeout(PATIENCE)
         open_.append(context)
         tab = context.new_page()
         tab.on('pageerror', lambda error: wrong.append(f'{page}: {error}'))
@@ -113,6 +115,7 @@ def one_tab(browser, address):
     """one_tab(page, size, scheme) opens a page in a tab that all pages share; says what went wrong
     with it."""
     context, wrong = browser.new_context(viewport=DESK), []
+    context.set_default_timeout(PATIENCE)
     tab = context.new_page()
     tab.on('pageerror', lambda error: wrong.append(str(error)))
     tab.on('requestfailed', lambda request: note_failed(wrong, request))
@@ -308,6 +311,7 @@ def test_search_leads_to_the_name(visit, address):
 
 def test_search_works_on_pages_opened_from_disk(browser, site):
     tab = browser.new_page(viewport=DESK)
+    tab.set_default_timeout(PATIENCE)
     search(tab, 'minimize', site.as_uri())
     tab.close()
 
@@ -380,6 +384,7 @@ def test_the_right_page_is_among_the_first_three(browser, address):
     page shows what the ranking says, which is then asked without the page."""
     # A context of its own: requests of what is listed may end with it, which is no fault.
     context = browser.new_context(viewport=DESK)
+    context.set_default_timeout(PATIENCE)
     tab = context.new_page()
     search(tab, 'GPU', address)
     said = tab.locator('#search-results li').first.inner_text()
@@ -414,6 +419,7 @@ def test_a_lesson_is_light_and_stands_still(browser, address, page, own_scripts)
     """Formulas come drawn, the index of the search is not loaded, and nothing moves while the page
     loads."""
     context = browser.new_context(viewport=DESK)
+    context.set_default_timeout(PATIENCE)
     tab, sizes = context.new_page(), {}
     tab.on('response', lambda got: sizes.update({got.url: len(got.body())}))
     tab.goto(f'{address}/{page}', wait_until='networkidle')
@@ -479,6 +485,7 @@ def test_menu_contents_and_search_are_reached_at_every_width(browser, address, w
     "A tap opens the menu, the contents and the search, their links lead on; no button is idle."
     wrong = []
     context = browser.new_context(viewport=dict(width=width, height=844), has_touch=True)
+    context.set_default_timeout(PATIENCE)
     tab = context.new_page()
     tab.on('pageerror', lambda error: wrong.append(str(error)))
     tab.on('console', lambda said: wrong.append(said.text) if said.type == 'error' else None)
