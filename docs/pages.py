@@ -122,7 +122,8 @@ UNDERSTOOD = set('edijkl') | set('ERION')
 
 def symbols(formula: str) -> set[str]:
     "Letters of a formula in TeX, Latin and Greek, without words and names of functions."
-    plain = re.sub(r'\\(?:tag|text\w*|operatorname\*?|mathrm|begin|end)\{[^{}]*\}', ' ', formula)
+    words = r'\\(?:tag|text\w*|operatorname\*?|mathrm|mathtt|begin|end)\{[^{}]*\}'
+    plain = re.sub(words, ' ', formula)
     plain = re.sub(r'\\rm\s+[a-z]+|\\\\\[[^]]*\]', ' ', plain)
     found = re.findall(r'\\([A-Za-z]+)|([A-Za-z])', plain)
     return {letter or word for word, letter in found if letter or GREEK.fullmatch(word)}

@@ -38,6 +38,18 @@ def test_nothing_that_a_reader_should_see_is_hidden():
     assert hidden == []
 
 
+def test_no_formula_shows_the_backslash_of_an_escape():
+    "MathJax reads an underscore in text as it stands, and writes a backslash before it."
+    shown = [
+        (path.name, found)
+        for path in notebooks.find()
+        for cell in notebooks.read(path)['cells']
+        if cell['cell_type'] == 'markdown'
+        for found in re.findall(r'\\text(?:tt|rm|it)?\{[^}]*\\_[^}]*\}', notebooks.source(cell))
+    ]
+    assert shown == []
+
+
 def test_an_engine_page_is_named_after_its_module():
     "`engine/core/61_svrg` exports to `core.svrg`, and every engine page exports."
     exporting = {page: module for page, module in modules() if page.parts[0] == 'engine'}
