@@ -840,7 +840,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if tau and seen.any():
             counts = np.maximum(self.class_count_, self.class_count_[seen].min())
             offsets = offsets - tau * np.log(counts / self.class_count_.sum())
-        if self._hinge and seen.any() and not seen.all():  # a margin below -1 costs nothing more
+        streamed = getattr(self, '_n_batches', 0)  # a class may come with a later batch
+        if self._hinge and not streamed and not seen.all():  # a margin below -1 costs no more
             offsets = offsets - np.where(seen, 0, 40).astype('f4')
         return offsets
 
@@ -1121,6 +1122,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if is_collection(X):
             return self._fit_collections(X, y, sample_weight)
         self._check_settings()
+        self._n_batches = 0
         before = self._weights_before()
         samples = self._lay_out(self._read(X, y, sample_weight, before), before)
         blends = self._may_blend(samples.rows)

@@ -972,6 +972,10 @@ def test_a_label_without_training_rows_has_next_to_no_probability():
         model = SoftmaxClassifier(random_state=0, **settings).fit(rows, several)
         assert model.predict_proba(rows)[:, 5].max() < 1e-4
         assert not (model.top_k(rows, k=3)[0] == 5).any()
+    stream = SoftmaxClassifier(loss='squared_hinge', random_state=0)
+    stream.partial_fit(rows, several, classes=np.arange(6))
+    assert stream.predict_proba(rows)[:, 5].max() > 1e-4  # it may come with the next batch
+    assert stream.fit(rows, several).predict_proba(rows)[:, 5].max() < 1e-10
 
 
 def test_labels_that_a_fit_with_several_has_not_seen():
