@@ -70,7 +70,10 @@ _DYNAMIC = {'import_module', '__import__', 'exec', 'eval', 'find'}
 def _imports(module: str) -> set[str]:
     "Modules that one imports while it is imported; all where its source does not tell which."
     text, is_package = _texts()[module]
-    tree = ast.parse(text)
+    try:
+        tree = ast.parse(text)
+    except Exception:  # SystemError: Python 3.11, when another thread parses at the same time
+        return set(_texts())
     bodies = {one.name: one.body for one in tree.body if isinstance(one, ast.FunctionDef)}
     home = module.split('.')[: None if is_package else -1]
     asked, todo = set(), list[ast.AST](tree.body)
@@ -79,8 +82,8 @@ def _imports(module: str) -> set[str]:
         if isinstance(node, ast.Import):
             asked |= {one.name for one in node.names}
         elif isinstance(node, ast.ImportFrom):
-            base = home[: len(home) + 1 - node.level] if node.level else []
-            base = '.'.join([*base, *filter(None, [node.module])])
+            above = home[: len(home) + 1 - node.level] if node.level else []
+            base = '.'.join([*above, *filter(None, [node.module])])
             names = {f'{base}.{one.name}' for one in node.names}
             asked |= {one if one in _texts() else base for one in names}
         elif isinstance(node, ast.FunctionDef):

@@ -160,6 +160,7 @@ ALL = 'extreme_opt extreme_opt.a extreme_opt.a.one extreme_opt.b extreme_opt.b.t
         ("exec('from .one import f')", ALL),
         ("F = late.find('f')", ALL),
         ('F = find(1)\n', ALL),
+        ('F = (', ALL),
     ],
 )  # fmt: skip
 def test_imports_are_read_from_the_source_and_are_all_where_it_does_not_tell(
