@@ -206,11 +206,11 @@ def test_release_tells_nothing(course, name):
 @pytest.mark.filterwarnings('ignore:Object of type <Submitted')
 @pytest.mark.parametrize(
     'name',
-    [pytest.param(name, marks=pytest.mark.slow if name[2] in '124' else ()) for name in SETS],
+    [pytest.param(name, marks=pytest.mark.slow if name[2] != '3' else ()) for name in SETS],
 )
 def test_reference_gets_all_and_release_nothing(course, name, tmp_path):
     """nbgrader itself grades both: full automatic marks for the reference, none for the empty
-    version; feedback renders."""
+    version; feedback renders. One set stands for all; marks of each are those of this process."""
     from nbgrader.apps import NbGraderAPI
 
     room, graded = tmp_path / 'class', {}
