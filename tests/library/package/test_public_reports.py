@@ -131,6 +131,14 @@ def weights_repeat():
         np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-5)
 
 
+def balanced_weights():
+    X, y = rows()
+    one = BoundClassifier(ridge=1e-2, class_weight='balanced', tol=1e-10).fit(X, y)
+    other = LogisticRegression(C=1 / (1e-2 * len(y)), class_weight='balanced', tol=1e-10)
+    got, want = (m.fit(X, y).predict_proba(X) for m in (one, other))
+    np.testing.assert_allclose(got, want, atol=1e-4)
+
+
 def class_weight_absent():
     X, y = rows()
     weights = {0: 1, 1: 2, 2: 3}
@@ -311,6 +319,16 @@ def params_of_other_sizes():
     assert len(LinearChain(X, y % 2, [0, 120], 3, ridge=1e-2).predict(params)) == 120
 
 
+def tags_beyond_ascii():
+    rows = [[{'wort': 'Äpfel'}, {'wort': '東京'}, {'wort': 'ñu'}]] * 3
+    tags = [['Früchte', '地名', 'año']] * 3
+    model = LinearChainCRF().fit(rows, tags)
+    file = io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    assert [list(found) for found in load_model(file).predict(rows)] == tags
+
+
 def nan_in_a_chain():
     X, y = rows()
     bad = X.copy()
@@ -469,6 +487,19 @@ def seen_items():
         assert np.isneginf(score[len(there) :]).all()
     everything, _ = model.recommend(users[:1], k=40, exclude_seen=False)
     assert set(train.item) <= set(everything[0])
+
+
+def filtered_items():
+    model, train, _ = hits()
+    users = sorted(train.user.unique())
+    out = model.recommend(users, k=1)[0][:, 0]
+    lists = model.recommend(users, k=5, filter_items=np.unique(out))[0]
+    assert not np.isin(lists, out).any() and all(len(set(found)) == 5 for found in lists.tolist())
+
+
+def nothing_new_to_judge():
+    model, train, _ = hits()
+    refused('.', model.evaluate, train, ('ndcg@3',))
 
 
 def recall_by_hand():
