@@ -419,24 +419,28 @@ def odd_columns(good):
 
 @probe
 def params_in_methods_of_problems():
-    "loss, grad and init of every problem refuse a vector that is too short or too long."
+    "Methods of every problem refuse a vector that is too short or too long."
 
     def case(problem, name, change):
         def work():
             params = problem.init_params(0)
             params = params[:-1] if change < 0 else np.append(params, params[-1:])
-            call = getattr(problem, name)
-            batch = [problem.draw(np.random.default_rng(0), 2)] if name.endswith('_at') else []
-            refused(call, params, *batch, raw=True)
+            more = [np.arange(2)] if name == 'loss_on' else [params] if name == 'ggn_vp' else []
+            if name.endswith(('_at', '_step_')):
+                more = [problem.draw(np.random.default_rng(0), 2)]
+            refused(getattr(problem, name), params, *more, *[0.1][: name == 'sgd_step_'], raw=True)
 
         return work
 
     return every(
-        (f'{kind} {name} {change}', case(problem, name, change))
-        for kind, problem in problems()
-        for name in ('loss', 'grad', 'loss_at', 'grad_at')
-        if hasattr(problem, name)
-        for change in (-1, 1)
+        (
+            (f'{kind} {name} {change}', case(problem, name, change))
+            for kind, problem in problems()
+            for name in ('loss', 'grad', 'loss_at', 'grad_at', 'loss_on', 'sgd_step_', 'ggn_vp')
+            if hasattr(problem, name)
+            for change in (-1, 1)
+        ),
+        few=300,
     )
 
 

@@ -33,7 +33,7 @@ from extreme_opt.similarity import (
 )
 from extreme_opt.similarity.all_pairs import low_rank_factors
 from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
-from extreme_opt.similarity.ranking import MEASURES, measures_by_row, pattern, svd_factors
+from extreme_opt.similarity.ranking import MEASURES, measures_by_row, pattern
 from extreme_opt.similarity.validation import clear_gain, double_or_halve
 
 
@@ -61,16 +61,6 @@ def quick(**settings):
 def inputs(planted, solver):
     "Features of both sides, for solvers that can do with them."
     return () if solver == 'als' else (planted.left_features, planted.right_features)
-
-
-@pytest.mark.parametrize('solver', SOLVERS)
-def test_every_solver_lowers_the_loss(planted, solver):
-    losses = (
-        quick(solver=solver, max_iter=4)
-        .fit(planted.observed, *inputs(planted, solver))
-        .run_.column('loss')
-    )
-    assert losses[-1] < losses[0] and len(losses) > 1
 
 
 @pytest.mark.parametrize(
@@ -208,14 +198,6 @@ def test_warm_start_goes_on(planted):
         match='the last fit had the left tower .* of width 3 .* and this one has .* of width 4',
     ):
         model.set_params(n_components=4).fit(planted.observed)
-
-
-def test_a_checkpoint_continues(planted, tmp_path):
-    whole = quick(max_iter=4).fit(planted.observed)
-    quick(max_iter=2, checkpoint=tmp_path / 'run').fit(planted.observed)
-    half = quick(max_iter=4, checkpoint=tmp_path / 'run').fit(planted.observed)
-    np.testing.assert_array_equal(half.left_embeddings_, whole.left_embeddings_)
-    assert half.n_iter_ == 4
 
 
 def test_early_stopping_continues_from_a_checkpoint(planted, tmp_path):
@@ -365,20 +347,6 @@ def test_ridge_grows_with_pairs():
     assert auto_ridge(1000, 50, 50) == 10 * auto_ridge(100, 50, 50) and auto_ridge(0, 5, 5) > 0
 
 
-def test_weighted_factorization_beats_a_truncated_svd():
-    graph = data.see_also(max_features=10)
-    shape = graph.n_left, graph.n_right
-    train, test = pattern(graph.train_observed, shape), pattern(graph.test_observed, shape)
-    P, Q = svd_factors(train, 40)
-    plain = rank_measures(lambda rows: P[rows] @ Q.T, test, train, ('recall@20',))['recall@20']
-    assert (
-        SimilarityModel(40, Linear(), Linear(), max_iter=6, tol=None)
-        .fit(train)
-        .evaluate(test, ('recall@20',))['recall@20']
-        > 1.3 * plain
-    )
-
-
 def test_lists_from_an_index(fitted, planted):
     pytest.importorskip('faiss', reason="needs the extra `ann`: pip install 'extreme_opt[ann]'")
     index = fitted.build_index(n_links=8)
@@ -425,19 +393,6 @@ def test_labels_of_zero_and_one_mean_minus_and_plus_one(planted, kind):
         for labels in (likes.astype(kind), likes.astype(float))
     )
     np.testing.assert_array_equal(as_is.left_embeddings_, weighted.left_embeddings_)
-
-
-def test_labels_of_zero_and_one_rank_liked_pairs_first():
-    """Explicit likes and dislikes of a planted problem, held out pairs: with 0/1 as good as with
-    -1/+1, and far from chance."""
-    rng = np.random.default_rng(0)
-    P, Q = rng.normal(size=(60, 3)), rng.normal(size=(50, 3))
-    pairs = np.argwhere(rng.random((60, 50)) < 0.5)
-    likes = np.einsum('ij,ij->i', P[pairs[:, 0]], Q[pairs[:, 1]]) > 0
-    train = rng.random(len(pairs)) < 0.8
-    model = quick(n_components=5, max_iter=15).fit(pairs[train], labels=likes[train].astype(int))
-    scores, liked = model.score_pairs(pairs[~train]), likes[~train]
-    assert np.mean(scores[liked][:, None] > scores[~liked]) > 0.7
 
 
 @pytest.mark.parametrize('loss', ['auto', 'squared', 'logistic'])
@@ -1135,29 +1090,6 @@ def test_an_index_is_saved_with_the_model(planted, tmp_path, monkeypatch):
         with pytest.warns(UserWarning, match='so lists are exact'):
             assert SimilarityModel.load(tmp_path / 'model.npz').index_ is None
     assert model.fit(table_of(planted.observed)).index_ is None
-
-
-def test_named_models_are_saved(planted, tmp_path):
-    for log in (
-        table_of(planted.observed),
-        {'user': planted.observed[:, 0] * 7, 'item': planted.observed[:, 1] * 3},
-        {'user': [(int(i), 'x') for i in planted.observed[:, 0]], 'item': planted.observed[:, 1]},
-    ):
-        log = {name: list(values) for name, values in log.items()}
-        if isinstance(log['user'][0], tuple):
-            column = np.empty(len(log['user']), object)
-            column[:] = log['user']
-            log['user'] = column
-        model = quick().fit(log)
-        model.recommend(k=2)
-        model.save(tmp_path / 'model.npz')
-        again = SimilarityModel.load(tmp_path / 'model.npz')
-        assert again.left_ids_.tolist() == model.left_ids_.tolist()
-        np.testing.assert_array_equal(again.recommend(k=3)[0], model.recommend(k=3)[0])
-        np.testing.assert_array_equal(
-            again.recommend(history=[model.right_ids_[0]], k=3)[1],
-            model.recommend(history=[model.right_ids_[0]], k=3)[1],
-        )
 
 
 def test_alternating_least_squares_reaches_what_newton_reaches(planted):

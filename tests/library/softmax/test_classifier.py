@@ -591,19 +591,6 @@ def test_lbfgs_has_no_partial_fit():
     )
 
 
-def test_lbfgs_is_scikit_learns_optimum():
-    X, y = planted(noise=2.5, dtype=np.float64)
-    ridge, weights = 0.1, np.random.default_rng(0).integers(0, 4, size=len(y))
-    exact = LogisticRegression(C=1 / (ridge * weights.sum()), tol=1e-10, max_iter=5000).fit(
-        X, y, sample_weight=weights
-    )
-    model = SoftmaxClassifier('lbfgs', ridge=ridge, max_epochs=500, tol=1e-8).fit(
-        X, y, sample_weight=weights
-    )
-    np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=1e-5)
-    assert model.coef_.dtype == np.float64
-
-
 def test_rate_is_searched_on_training_rows_and_recorded():
     X, y = planted(3000)
     model = SoftmaxClassifier('implicit', max_epochs=10).fit(X, y)
@@ -1015,17 +1002,6 @@ def test_calibration_error_is_zero_where_chances_are_true():
     )
     with pytest.raises(ValueError, match='one of each per answer'):
         calibration_error(np.ones(3), np.ones(2))
-
-
-def test_memory_is_forecast_before_a_fit(monkeypatch):
-    from extreme_opt.core import memory
-
-    monkeypatch.setattr(memory, 'free_memory', lambda: 100)
-    monkeypatch.setattr(memory, '_ALWAYS_FREE', 0)
-    X, y = planted(60)
-    said = 'SoftmaxClassifier.fit needs about .* GB besides its data, but 1e-07 GB are free'
-    with pytest.raises(MemoryError, match=said):
-        SoftmaxClassifier(max_epochs=1).fit(X, y)
 
 
 def test_a_single_row_of_each_kind():
