@@ -1589,11 +1589,6 @@ def test_histories_may_be_dictionaries_from_id_to_value():
         weights.recommend(history={'a': -1})
 
 
-def test_embeddings_wider_than_any_use_are_refused():
-    with pytest.raises(ValueError, match='n_components=10000, .* at most 25 directions'):
-        SimilarityModel(10_000).fit(np.array([[0, 0], [39, 24]]))
-
-
 def test_neighbors_of_an_entity_without_pairs_are_named():
     model = quick(n_components=1).fit(sparse.csr_array(np.array([[1.0, 0, 1], [1, 0, 1]])))
     with pytest.warns(UserWarning, match=r'1 right ids had no pair in the fit \(first: 1\)'):
