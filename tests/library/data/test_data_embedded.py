@@ -259,13 +259,6 @@ def test_a_damaged_cache_is_built_again(cache, harm):
         )  # no partial files left
 
 
-def test_no_place_for_a_cache(tmp_path, monkeypatch):
-    (tmp_path / 'file').write_text('')
-    monkeypatch.setenv('EXTREME_OPT_CACHE', str(tmp_path / 'file' / 'below'))
-    assert docstrings(SMALL).n_classes > 20
-    assert sorted(path.name for path in tmp_path.iterdir()) == ['file']
-
-
 def test_versions_and_options_are_in_the_key(cache, monkeypatch):
     docstrings(SMALL)
     docstrings(SMALL, seed=1)
