@@ -35,13 +35,6 @@ def test_every_row_names_a_test_that_is_there():
     assert {row['row'] for row in rows} == letters | {'D', 'supply', 'held'}
 
 
-def test_a_class_of_weight_zero_stays_a_class():
-    "C2: BoundClassifier dropped it, SoftmaxClassifier kept it."
-    for make in (SoftmaxClassifier, BoundClassifier):
-        model = make('lbfgs').fit(X, Y, (Y != 2).astype(float))
-        assert model.classes_.tolist() == [0, 1, 2] and set(model.predict(X)) == {0, 1}
-
-
 @pytest.mark.parametrize('make', [SoftmaxClassifier, BoundClassifier])
 @pytest.mark.parametrize('kind', [str, object, 'S1', list])
 def test_weights_that_are_text_are_refused(make, kind):

@@ -125,15 +125,6 @@ def test_numbers_of_a_matrix_mean_what_is_said(planted):
         quick(values='stars').fit(matrix)
 
 
-def test_a_stored_zero_is_no_pair():
-    full = sparse.csr_array(np.eye(6))
-    padded = sparse.csr_array(
-        (np.append(np.ones(6), 0.0), (np.append(np.arange(6), 0), np.append(np.arange(6), 3))),
-        shape=(6, 6),
-    )
-    assert quick().fit(padded).observed_.nnz == quick().fit(full).observed_.nnz == 6
-
-
 def test_lists_leave_out_what_was_seen(fitted):
     scores = fitted.left_embeddings_ @ fitted.right_embeddings_.T
     masked = np.where(fitted.observed_.toarray() > 0, -np.inf, scores)
@@ -412,17 +403,6 @@ def test_other_labels_of_the_logistic_loss_are_refused(labels):
     matrix = sparse.coo_array((np.array([4.0, 5.0, 1.0, 3.0, 2.0]), pairs.T), shape=(5, 3))
     with pytest.raises(ValueError, match=r'labels hold 4 .* needs -1 and \+1'):
         quick(values='labels').fit(matrix)
-
-
-def test_a_stored_zero_as_label_says_no():
-    places = np.array([0, 1, 2]), np.array([0, 1, 2])
-    zeros, signs = (
-        sparse.csr_array((np.array(values), places), shape=(3, 3))
-        for values in ([1.0, 0.0, 1.0], [1.0, -1.0, 1.0])
-    )
-    one, two = (quick(values='labels').fit(matrix) for matrix in (zeros, signs))
-    np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
-    assert quick(values='weights').fit(zeros).observed_.nnz == 2
 
 
 def test_features_as_lists_and_in_every_sparse_format(planted):
