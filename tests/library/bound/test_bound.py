@@ -29,6 +29,7 @@ from extreme_opt.bound.classifier import (
     _norm_of_ridge,
     optimality_gap,
 )
+from extreme_opt.bound.partition import ClassTable
 from extreme_opt.bound.quadratic_bound import bound_rows, curvature_weight
 from extreme_opt.core import (
     LBFGS,
@@ -283,6 +284,14 @@ def test_problem_keeps_the_protocol(kind, options):
         and problem.unpack(params).base is not None
         and problem.warmup_problem().n_samples == 2
     )
+
+
+def test_a_row_whose_scores_overflow_leaves_the_others_as_they_are():
+    scores = np.array([[np.inf, 0.0, 1.0], np.log([1.0, 2.0, 5.0])])
+    with np.errstate(invalid='ignore'):
+        log_mass, proba = ClassTable(np.eye(2), 3).log_mass_and_proba(scores)
+    np.testing.assert_allclose(log_mass, [np.inf, np.log(8)])
+    np.testing.assert_allclose(proba[1], [1 / 8, 2 / 8, 5 / 8])
 
 
 def test_float32_follows_float64():

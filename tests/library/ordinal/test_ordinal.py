@@ -953,6 +953,11 @@ def test_missing_entries_are_named_at_their_place():
             OrdinalEmbedding(2).fit(rows)
 
 
+def test_a_map_of_one_place_is_laid_on_the_middle():
+    aligned, disparity = procrustes(np.full((3, 2), 7.0), np.array([[0.0, 0], [3, 0], [0, 6]]))
+    assert aligned.tolist() == [[1.0, 2.0]] * 3 and disparity == 1
+
+
 def test_maps_are_aligned_by_names():
     names, q, yes, _ = study(1000)
     model = OrdinalEmbedding(2).fit(names[q], yes)
