@@ -328,6 +328,8 @@ def test_a_map_with_unit_blocks_is_the_multinomial_problem():
         mapped.curvature_at(params).matrix(), plain.curvature_at(params).matrix(), atol=1e-10
     )
     np.testing.assert_allclose(mapped.proba(params).reshape(40, 4), plain.proba(params))
+    some = np.array([4, 4, 38])
+    np.testing.assert_allclose(plain.proba(params, some), plain.proba(params)[some])
     assert mapped.fingerprint() == mapped.take(slice(None)).fingerprint() != plain.fingerprint()
 
 
