@@ -18,7 +18,10 @@ from ..core.validation import as_array, is_missing, refuse_masked, shown
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #ccccdd30
 VALUES = ('ignore', 'weights', 'labels')
 ROLES = ('left', 'right', 'value', 'time')
-_TIMES = 'time timestamp timestamps ts date datetime created_at updated_at rated_at'.split()
+_TIMES = (
+    'time timestamp timestamps ts date datetime created_at updated_at rated_at unixtime unix_time '
+    'unixreviewtime played_at watched_at event_time'
+).split()
 _NUMBERS = 'rating ratings stars score value weight weights label count plays'.split()
 _NO_IDS = re.compile(
     '|'.join(
@@ -144,6 +147,17 @@ def _roles(table, names, columns, values, fitted=None):
             f'in columns={[*ids, others[-1]]!r}'
         )
     return found | dict(value=(known if len(known) == 1 else others)[0])
+
+
+def _refuse_times(numbers, name, ids):
+    "Numbers as times since 1970 are, in a column whose name tells nothing."
+    for unit, scale in (('seconds', 1.0), ('milliseconds', 1e3)):
+        if len(numbers) and 8e8 * scale <= numbers.min() and numbers.max() <= 2.2e9 * scale:
+            raise ValueError(
+                f'column {name!r} holds numbers as {unit} since 1970 are, from '
+                f'{numbers.min():.0f} to {numbers.max():.0f}, and no weights or labels; say '
+                f'columns={dict(zip(ROLES, ids), time=name)!r}, or name it as "value" there'
+            )
 
 
 def as_objects(items):
@@ -525,8 +539,8 @@ def read_interactions(
         counts how often each comes.
     columns : dict or sequence of str, default=None
         Columns of a table: names of "left", "right", and if there "value" and "time". None takes
-        the first two as ids, one called "time", "timestamp", "date" or "datetime" as time, and
-        the first other one as value.
+        the first two as ids, one called "time", "timestamp", "ts", "date", "created_at" or the
+        like as time, and the first other one as value.
     labels : array-like of shape (n,), default=None
         Labels of the rows, if not in a column.
     pair_weights : array-like of shape (n,), default=None
@@ -583,6 +597,8 @@ def read_interactions(
         columns_of = [_column(observed[roles[side]], roles[side]) for side in ('left', 'right')]
         if 'value' in roles and values != 'ignore':
             value = _numbers(_column(observed[roles['value']], roles['value']), roles['value'])
+            if columns is None and str(roles['value']).lower() not in _NUMBERS:
+                _refuse_times(value, roles['value'], (roles['left'], roles['right']))
         if len({len(column) for column in columns_of}) > 1:
             raise ValueError(
                 f'columns {roles["left"]!r} and {roles["right"]!r} have lengths '

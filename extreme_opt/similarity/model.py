@@ -255,7 +255,7 @@ class SimilarityModel(ListEstimator):
         With "labels" a pair says yes or no: 1 and 0, or 1 and -1.
     columns : dict or sequence of str, default=None
         Columns of a table: names of "left", "right", and if there "value" and "time". None takes
-        the first two as ids, one called "time", "timestamp", "date" or "datetime" as time, and,
+        the first two as ids, one called "time", "timestamp", "ts", "date" or the like as time, and,
         unless values="ignore", the first other one as value. Later tables are read by the names
         that `fit` met.
     penalty : {"unobserved", "all"}, default="unobserved"

@@ -20,7 +20,8 @@ import pytest
 from scipy import sparse
 
 from extreme_opt import data
-from extreme_opt.bound import BoundClassifier
+from extreme_opt.bound import BoundClassifier, LinearChainCRF
+from extreme_opt.core.serialize import load_model
 from extreme_opt.data import formats
 from extreme_opt.ordinal import OrdinalEmbedding
 from extreme_opt.ordinal.formats import triplets_from_odd_one_out
@@ -140,6 +141,15 @@ def nullable_labels():
 
 
 # ------------------------------------------------------------------------------- sentences
+def tags_beyond_ascii():
+    rows = [[{'wort': 'Äpfel'}, {'wort': '東京'}, {'wort': 'ñu'}]] * 3
+    tags = [['Früchte', '地名', 'año']] * 3
+    model, file = LinearChainCRF().fit(rows, tags), io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    assert [list(found) for found in load_model(file).predict(rows)] == tags
+
+
 # ------------------------------------------------------------------------------- files
 def rows_without_labels():
     found = data.read_sparse(file('3 2 2\n0 0:1\n 1:1\n1 0:1\n'))
@@ -200,6 +210,11 @@ def other_separator():
 
 
 # ------------------------------------------------------------------------------- lists
+def nothing_new_to_judge():
+    pairs = np.column_stack([np.arange(30) % 6, np.arange(30) * 7 % 5])
+    refused('.', SimilarityModel(2).fit(pairs).evaluate, pairs, ('ndcg@3',))
+
+
 def fits_do_not_add_up():
     "What is still held after thirty fits more, their models thrown away."
     X, y = np.random.default_rng(0).normal(size=(200, 50)), np.arange(200) % 3

@@ -1363,6 +1363,16 @@ def test_a_table_whose_first_columns_are_no_ids_is_refused():
             quick(n_components=1).fit(table)
     with pytest.raises(ValueError, match="columns='user' is one name"):
         quick(columns='user').fit(log)
+    for unit, when in (('seconds', 1_600_000_000), ('milliseconds', 1_600_000_000_000)):
+        table = log.assign(when=when + np.arange(8))
+        for values in ('weights', 'labels'):
+            with pytest.raises(
+                ValueError, match=f"'when' holds numbers as {unit} since 1970.*time"
+            ):
+                quick(n_components=1, values=values).fit(table)
+        quick(n_components=1).fit(table)  # where nothing reads it
+        roles = dict(left='user', right='film', time='when')
+        quick(n_components=1, values='weights', columns=roles).fit(table)
     quick(n_components=1, columns=['user', 'film']).fit({'time': range(8), **LOG})
 
 
