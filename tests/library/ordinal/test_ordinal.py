@@ -1462,6 +1462,17 @@ def test_tail_of_unlike_coin_tosses_and_false_discoveries():
     assert low[1] == pytest.approx(1 - high[1])
 
 
+def test_answers_with_a_place_that_is_not_known_say_nothing_of_people():
+    from extreme_opt.ordinal import study as module
+
+    near, far = np.array([1.0, 2, np.nan, 1]), np.array([2.0, 1, 3, np.nan])
+    who, noise = np.array([0, 1, 0, 1]), module.AnswerNoise('distance', 3.0, 0.1)
+    found, wanted = (
+        module._kinds(who[:n], 2, near[:n], far[:n], np.ones(n), noise)[1] for n in (4, 2)
+    )
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_object_residuals_say_who_has_too_few_answers():
     names, q, yes, _ = study(400)
     once = np.flatnonzero((q == 11).any(1))[1:]
