@@ -6,7 +6,6 @@ import pytest
 import scipy.sparse
 
 from extreme_opt.bound import LogLinear, QuasiMajorizer
-from extreme_opt.bound.memory import quasi_newton_direction
 from extreme_opt.core import LBFGS, Newton, minimize
 
 
@@ -80,18 +79,3 @@ def test_settings_are_checked():
     for name, value in (('history_size', 0), ('decrease', 1.0)):
         with pytest.raises(ValueError, match=f'{name}={value}'):
             QuasiMajorizer(**{name: value})
-
-
-def test_the_remembered_inverse_holds_the_newest_step_and_leaves_the_rest_to_the_first():
-    "Symmetric and positive; on what no step has touched it is the first inverse, made to size."
-    rng = np.random.default_rng(3)
-    root, shifts = rng.normal(size=(7, 7)), rng.normal(size=(3, 7))
-    changes, first = shifts @ (root @ root.T), np.diag(rng.uniform(1, 3, 7))
-    columns = [quasi_newton_direction(shifts, changes, first.__matmul__, e) for e in np.eye(7)]
-    found = np.stack(columns)
-    np.testing.assert_allclose(found, found.T, atol=1e-12)
-    assert np.linalg.eigvalsh(found)[0] > 0
-    np.testing.assert_allclose(found @ changes[-1], shifts[-1])
-    size = (shifts[-1] @ changes[-1]) / (changes[-1] @ first @ changes[-1])
-    free = np.linalg.svd(shifts)[2][3:]
-    np.testing.assert_allclose(free @ found @ free.T, size * free @ first @ free.T)

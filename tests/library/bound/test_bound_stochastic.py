@@ -84,23 +84,6 @@ def test_incremental_fits_chains_too():
     np.testing.assert_allclose(run.state.params, optimum(problem), atol=1e-4)
 
 
-def test_stochastic_average_arrives_and_batches_do_not():
-    problem = problem_of()
-    best = optimum(problem)
-    floor = problem.loss(best)
-    ends = {}
-    for curvature, learning_rate_decay in (('average', 0.1), ('batch', 0.1), ('batch', 0.0)):
-        run = minimize(
-            problem,
-            StochasticMajorizer(
-                batch_size=5, curvature=curvature, learning_rate_decay=learning_rate_decay
-            ),
-            max_epochs=60,
-        )
-        ends[curvature, learning_rate_decay] = run.column('loss')[-1] / floor - 1
-    assert ends['average', 0.1] < 0.003 < 0.005 < ends['batch', 0.1] < ends['batch', 0.0]
-
-
 def test_batch_of_all_is_the_batch_step():
     problem = problem_of()
 

@@ -21,7 +21,7 @@ from extreme_opt.bound.structured import (
     noun_phrases,
     planted_chain,
 )
-from extreme_opt.core import LBFGS, Majorizer, check_gradient, minimize
+from extreme_opt.core import LBFGS, check_gradient, minimize
 from extreme_opt.core.linalg import log_sum_exp
 
 
@@ -146,15 +146,6 @@ def test_problem(kind, dtype):
     assert problem.warmup_problem().n_samples == 1 and len(problem.predict(at)) == len(
         problem.labels
     )
-
-
-def test_training_reaches_the_optimum_of_lbfgs():
-    problem = planted_chain(10, n_features=4, ridge=0.1)
-    best = minimize(problem, LBFGS(), max_iter=200, tol=1e-10)
-    for order in ('smallest', 'alternating'):
-        run = minimize(problem, Majorizer(relaxation=1.9, order=order), max_iter=300, tol=1e-8)
-        assert (np.diff(run.column('loss')) <= 1e-9).all()
-        assert run.column('loss')[-1] == pytest.approx(best.column('loss')[-1], rel=1e-8)
 
 
 def test_wrong_input_is_one_line():

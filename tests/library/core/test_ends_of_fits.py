@@ -36,29 +36,6 @@ def said(fit):
     ]
 
 
-@pytest.mark.parametrize('make', BOTH)
-@pytest.mark.parametrize(
-    'missing, kind',
-    [
-        (np.nan, float),
-        (np.nan, object),
-        (None, object),
-        (float('nan'), object),
-        (np.datetime64('NaT'), 'M8[D]'),
-    ],
-)
-def test_a_missing_label_is_no_class(make, missing, kind):
-    X, y = planted()
-    labels = y.astype('M8[D]') if kind == 'M8[D]' else y.astype(kind)
-    labels[[7, 20]] = missing
-    with pytest.raises(ValueError, match=r'\b7\b'):
-        make().fit(X, labels)
-    model = make().fit(X, y)
-    with pytest.raises(ValueError):
-        model.fit(X, labels)
-    assert model.classes_.tolist() == [0, 1, 2]
-
-
 def test_a_refused_first_batch_fixes_no_classes():
     X, y = planted()
     for wrong in (dict(sample_weight=-np.ones(60)), dict(sample_weight=np.ones(2))):

@@ -15,7 +15,6 @@ import scipy.sparse
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.core.estimator import Classifier, Estimator
 from extreme_opt.core.memory import check_memory, free_memory
@@ -62,19 +61,6 @@ def data():
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=90)
     return 3 * np.eye(3)[labels] + rng.normal(size=(90, 3)), np.array(['ant', 'bee', 'cat'])[labels]
-
-
-def test_scikit_learn_accepts_it():
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        results = check_estimator(Centroids(), on_fail=None)
-    failed = {
-        result['check_name']: result['exception']
-        for result in results
-        if result['status'] == 'failed'
-    }
-    assert not failed, failed
-    assert len(results) > 40
 
 
 def test_tags_and_kind():

@@ -8,18 +8,7 @@ from typing import Protocol
 import numpy as np
 import pytest
 
-from extreme_opt.core import (
-    LBFGS,
-    SGD,
-    GradientDescent,
-    LeastSquares,
-    Problem,
-    Solver,
-    check_adjoint,
-    check_gradient,
-    check_unbiased,
-    minimize,
-)
+from extreme_opt.core import LBFGS, SGD, GradientDescent, LeastSquares, Problem, Solver, minimize
 from extreme_opt.core.docstrings import extend_sections, inherit_sections
 from extreme_opt.core.problem import (
     Majorizable,
@@ -36,25 +25,6 @@ def small(dtype=np.float64, ridge=0.2):
     return LeastSquares(
         rng.normal(size=(25, 4)).astype(dtype), rng.normal(size=25).astype(dtype), ridge
     )
-
-
-@pytest.mark.parametrize('dtype', [np.float32, np.float64])
-def test_least_squares_is_a_problem(dtype):
-    problem, params = small(dtype), np.random.default_rng(1).normal(size=4).astype(dtype)
-    assert isinstance(problem, Problem)
-    assert problem.grad(params).dtype == problem.init_params().dtype == dtype
-    check_gradient(problem, params)
-    check_unbiased(problem, params, [np.array([i]) for i in range(25)])
-    check_unbiased(
-        problem,
-        params,
-        [np.array([i]) for i in range(25)],
-        estimate=problem.loss_at,
-        exact=problem.loss(params),
-    )
-    if dtype == np.float64:
-        check_adjoint(lambda vector: problem.ggn_vp(params, vector), n_in=4)
-    assert problem.warmup_problem().dtype == dtype and problem.warmup_problem().n_terms == 2
 
 
 def test_solvers_are_solvers():

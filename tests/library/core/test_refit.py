@@ -153,25 +153,6 @@ def test_an_interrupt_changes_nothing_either(monkeypatch):
     np.testing.assert_array_equal(answers(model), known)
 
 
-@pytest.mark.parametrize(
-    'kind', [SoftmaxClassifier, BoundClassifier, OrdinalEmbedding, SimilarityModel]
-)
-def test_an_interrupt_before_the_first_step_changes_nothing(kind, monkeypatch):
-    "Neither the first point nor an empty record becomes a model."
-    model, answers = fitted(kind)
-    before, known = dict(vars(model)), answers(model)
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr('extreme_opt.core.run._Recorder.look', interrupted)
-    data = {OrdinalEmbedding: (TRIPLETS[:40],), SimilarityModel: (PAIRS[:30],)}
-    with pytest.raises(KeyboardInterrupt, match='before the first step'):
-        model.fit(*data.get(kind, (OTHER_X, OTHER_Y)))
-    assert dict(vars(model)) == before
-    np.testing.assert_array_equal(answers(model), known)
-
-
 def test_the_signature_of_fit_is_its_own():
     import inspect
 

@@ -35,13 +35,6 @@ def test_every_row_names_a_test_that_is_there():
     assert {row['row'] for row in rows} == letters | {'D', 'supply', 'held'}
 
 
-def test_a_class_of_weight_zero_stays_a_class():
-    "C2: BoundClassifier dropped it, SoftmaxClassifier kept it."
-    for make in (SoftmaxClassifier, BoundClassifier):
-        model = make('lbfgs').fit(X, Y, (Y != 2).astype(float))
-        assert model.classes_.tolist() == [0, 1, 2] and set(model.predict(X)) == {0, 1}
-
-
 @pytest.mark.parametrize('make', [SoftmaxClassifier, BoundClassifier])
 @pytest.mark.parametrize('kind', [str, object, 'S1', list])
 def test_weights_that_are_text_are_refused(make, kind):
@@ -135,44 +128,6 @@ def test_numbers_too_large_are_named_without_raw_warnings(words, call):
         with pytest.raises(ValueError, match=words) as caught:
             call()
     assert '\n' not in str(caught.value)
-
-
-TABLE = np.arange(40.0).reshape(8, 5) / 7
-
-
-class Lines:
-    def __repr__(self):
-        return 'Lines(\n)'
-
-
-@pytest.mark.parametrize('value', [TABLE, {'a': TABLE}, [TABLE], Lines()])
-@pytest.mark.parametrize(
-    'name, make, args',
-    [
-        ('class_weight', BoundClassifier, (X, Y)),
-        ('random_state', SoftmaxClassifier, (X, Y)),
-        ('client', SoftmaxClassifier, (X, Y)),
-        ('checkpoint', BoundClassifier, (X, Y)),
-        ('sampler', lambda: SoftmaxClassifier('lbfgs'), (X, Y)),
-        ('ridge', BoundClassifier, (X, Y)),
-        ('prior', BoundClassifier, (X, Y)),
-        ('left', lambda: SimilarityModel(2), (PAIRS,)),
-        ('impute', lambda: SimilarityModel(2), (PAIRS,)),
-        ('prior', lambda: SimilarityModel(2), (PAIRS,)),
-        ('cold_start', lambda: SimilarityModel(2), (PAIRS, np.eye(40))),
-        ('popularity_power', lambda: SimilarityModel(2), (PAIRS,)),
-        ('loss', lambda: OrdinalEmbedding(2), (TRIPLETS,)),
-    ],
-)
-def test_settings_that_are_tables_are_refused_in_one_line(name, make, args, value):
-    "Arrays in a message kept their lines; a dictionary as a tower was a raw KeyError."
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        warnings.simplefilter('ignore', ConvergenceWarning)
-        model = make().set_params(**{name: value})
-        with pytest.raises((ValueError, TypeError)) as caught:
-            model.fit(*args)
-    assert '\n' not in str(caught.value) and len(str(caught.value)) < 400
 
 
 @pytest.mark.parametrize('value', [10**400, 10**5000], ids=['of 401 digits', 'of 5001'])
@@ -280,19 +235,6 @@ def test_exact_solvers_that_end_by_a_limit_warn(make):
 def test_fits_without_a_step_warn(make):
     with pytest.warns(ConvergenceWarning, match='did not converge: reached max_'):
         make()
-
-
-def test_doubled_entries_of_a_sparse_matrix_are_their_sum():
-    "C1: the same matrix in other entries gave other coefficients."
-    rows = scipy.sparse.csr_array(X)
-    halves = scipy.sparse.csr_array(
-        (np.repeat(rows.data / 2, 2), np.repeat(rows.indices, 2), 2 * rows.indptr), shape=X.shape
-    )
-    for solver in ('lbfgs', 'implicit'):
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore', ConvergenceWarning)
-            fits = [SoftmaxClassifier(solver, max_epochs=2).fit(each, Y) for each in (rows, halves)]
-        np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
 
 
 # -------------------------------------------------------------------------------------------- files

@@ -121,11 +121,6 @@ SOLVERS = {
 LIMITS = 'iter', 'epochs', 'seconds'
 
 
-def test_a_limit_is_needed():
-    with pytest.raises(ValueError, match='no limit is set; give at least one of max_iter'):
-        minimize(make_problem(), SGD())
-
-
 @pytest.mark.parametrize(
     'limits, steps, message',
     [

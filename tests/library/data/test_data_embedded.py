@@ -14,7 +14,6 @@ from scipy import sparse
 
 from extreme_opt import data
 from extreme_opt.data import multiclass
-from extreme_opt.data.comparisons import docstring_triplets
 from extreme_opt.data.multiclass import (
     Multiclass,
     corpus,
@@ -101,23 +100,6 @@ def test_size_of_the_default_problem(default):
         - default.stats['n_rows_without_known_word']
     )
     assert kept == default.n_samples
-
-
-@pytest.mark.parametrize('keep_shared', [False, True])
-def test_no_text_on_both_sides(default, keep_shared):
-    problem = docstrings(keep_shared=True) if keep_shared else default
-    keys = np.array(plain(problem), dtype=np.dtypes.StringDType())
-    assert set(keys[problem.train].tolist()).isdisjoint(keys[problem.test].tolist())
-    assert np.array_equal(
-        np.sort(np.concatenate([problem.train, problem.test])), np.arange(problem.n_samples)
-    )
-    assert set(problem.train_labels.tolist()) == set(range(problem.n_classes))
-    once = {(key, label) for key, label in zip(keys.tolist(), problem.labels.tolist())}
-    assert len(once) == problem.n_samples
-    if not keep_shared:
-        assert len(set(keys.tolist())) == problem.n_samples
-    else:
-        assert len(set(keys.tolist())) < 0.8 * problem.n_samples
 
 
 def test_dropped_sentences_are_the_shared_ones(default):
@@ -257,13 +239,6 @@ def test_a_damaged_cache_is_built_again(cache, harm):
         assert (
             same(first, docstrings(SMALL)) and len(list(cache.glob('*'))) == 2
         )  # no partial files left
-
-
-def test_no_place_for_a_cache(tmp_path, monkeypatch):
-    (tmp_path / 'file').write_text('')
-    monkeypatch.setenv('EXTREME_OPT_CACHE', str(tmp_path / 'file' / 'below'))
-    assert docstrings(SMALL).n_classes > 20
-    assert sorted(path.name for path in tmp_path.iterdir()) == ['file']
 
 
 def test_versions_and_options_are_in_the_key(cache, monkeypatch):
@@ -470,71 +445,7 @@ def test_tf_idf_against_a_dense_loop(rows):
     np.testing.assert_allclose(X.toarray(), dense / np.where(norms > 0, norms, 1), atol=1e-12)
 
 
-def test_links(default):
-    pairs = data.see_also()
-    assert (
-        pairs.n_left == pairs.n_right == pairs.left_features.shape[0] > 1500
-        and len(pairs.observed) > 3000
-    )
-    assert (
-        len(np.unique(pairs.observed, axis=0)) == len(pairs.observed)
-        and (pairs.observed[:, 0] != pairs.observed[:, 1]).all()
-    )
-    sides = [
-        {frozenset(pair) for pair in rows.tolist()}
-        for rows in (pairs.train_observed, pairs.test_observed)
-    ]
-    assert sides[0].isdisjoint(sides[1]) and 0.15 < len(pairs.test) / len(pairs.observed) < 0.25
-    names = pairs.left_names.tolist()
-    named = {(names[a], names[b]) for a, b in pairs.observed.tolist()}
-    assert ('numpy.sort', 'numpy.argsort') in named and (
-        'scipy.linalg.solve_banded',
-        'scipy.linalg.solveh_banded',
-    ) not in named
-    linked = np.unique(pairs.observed)
-    assert len(linked) == pairs.n_left or len(linked) > 0.98 * pairs.n_left
-    again = data.see_also()
-    assert (
-        np.array_equal(again.test, pairs.test)
-        and abs(again.left_features - pairs.left_features).nnz == 0
-    )
-
-
-def test_docstring_triplets(default):
-    questions = docstring_triplets()
-    rows = questions.triplets
-    assert questions.n_objects > 1500 and len(rows) > 30_000 and rows.dtype == np.int64
-    assert (np.diff(np.sort(rows, axis=1)) > 0).all() and len(np.unique(rows, axis=0)) == len(rows)
-    assert {tuple(row) for row in rows.tolist()}.isdisjoint(
-        tuple(row) for row in rows[:, [0, 2, 1]].tolist()
-    )
-    assert np.array_equal(
-        np.sort(np.concatenate([questions.train, questions.test])), np.arange(len(rows))
-    )
-    assert np.array_equal(docstring_triplets().triplets, rows) and not np.array_equal(
-        docstring_triplets(seed=1).triplets, rows
-    )
-
-
 # ----------------------------------------------------------------- roads, flowers, made-up problems
-def test_roads():
-    distances, names = data.eurodist()
-    assert (
-        distances.shape == (21, 21)
-        and len(set(names.tolist())) == 21
-        and names[0] == 'Athens'
-        and names[-1] == 'Vienna'
-    )
-    assert (
-        (distances == distances.T).all()
-        and (np.diag(distances) == 0).all()
-        and (distances[np.triu_indices(21, 1)] > 0).all()
-    )
-    assert distances[list(names).index('Athens'), list(names).index('Barcelona')] == 3313
-    answers = data.triplets_from_distances(distances)
-    assert len(answers) == 3990 - 4 and len(np.unique(answers, axis=0)) == len(answers)
-
-
 @pytest.mark.skipif('EXTREME_OPT_DATA' not in os.environ, reason='EXTREME_OPT_DATA is not set')
 def test_roads_against_the_original_table():
     with open(
@@ -544,21 +455,6 @@ def test_roads_against_the_original_table():
     distances, names = data.eurodist()
     assert head[1:] == names.tolist() == [row[0] for row in rows]
     assert np.array_equal(np.array([row[1:] for row in rows], float), distances)
-
-
-@pytest.mark.parametrize(
-    ('name', 'shape', 'n_classes'),
-    [('digits', (1797, 64), 10), ('iris', (150, 4), 3), ('wine', (178, 13), 3)],
-)
-def test_small_sets(name, shape, n_classes):
-    problem = getattr(data, name)()
-    assert problem.features.shape == shape and problem.n_classes == n_classes == len(
-        problem.class_names
-    )
-    np.testing.assert_allclose(problem.train_features.mean(0), 0, atol=1e-12)
-    assert set(problem.test_labels.tolist()) == set(range(n_classes)) and set(
-        problem.train.tolist()
-    ).isdisjoint(problem.test.tolist())
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.floats(0, 1), st.integers(0, 9))
@@ -595,19 +491,6 @@ def test_made_up_problems_follow_their_seed(make):
     first, second, other = flat(make(seed=3)), flat(make(seed=3)), flat(make(seed=4))
     assert len(first) > 4 and all(np.array_equal(a, b) for a, b in zip(first, second))
     assert not all(np.array_equal(a, b) for a, b in zip(first, other))
-
-
-def test_planted_softmax_recovers_its_frequencies():
-    problem, weights = data.planted_softmax(40_000, 2, 3, scale=1.0)
-    scores = problem.features @ weights.T
-    chance = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
-    for low, high in ((0, 0.2), (0.2, 0.4), (0.4, 0.7), (0.7, 1)):
-        inside = (chance[:, 0] >= low) & (chance[:, 0] < high)
-        if inside.sum() > 500:
-            assert abs((problem.labels[inside] == 0).mean() - chance[inside, 0].mean()) < 0.03
-    assert ((chance[:, 0] > 0.4) & (chance[:, 0] < 0.7)).sum() > 500
-    problem, weights = data.planted_softmax(separable=True)
-    assert ((problem.features @ weights.T).argmax(1) == problem.labels).all()
 
 
 def test_four_gaussians_are_what_the_page_says():

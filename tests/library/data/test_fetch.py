@@ -547,6 +547,9 @@ def test_damaged_archives_and_bombs(tmp_path):
         path.write_bytes(raw)
         with pytest.raises(ValueError, match='damaged'):
             data.fetching.unpack(path, tmp_path / 'out')
+    path.unlink()
+    with pytest.raises(FileNotFoundError):  # what the system says is no damage
+        data.fetching.unpack(path, tmp_path / 'out')
     with pytest.warns(UserWarning, match='Duplicate'):
         path.write_bytes(zipped(('x', b'1'), ('x', b'2')))
     with pytest.raises(ValueError, match='damaged'):

@@ -124,7 +124,8 @@ def test_triplets_round_trip(triplets, sep, heading, packed):
     assert not file.closed
     npy = saved(np.save, np.asfortranarray(triplets) if heading else triplets)
     np.testing.assert_array_equal(data.read_triplets(io.BytesIO(npy)), triplets)
-    mat = saved(savemat, {'triplets': triplets + 1.0}, do_compression=packed)
+    both = {'empty': np.zeros((0, 3)), 'triplets': triplets + 1.0}
+    mat = saved(savemat, both, do_compression=packed)
     np.testing.assert_array_equal(data.read_triplets(io.BytesIO(mat), first_index=1), triplets)
 
 

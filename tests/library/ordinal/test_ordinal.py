@@ -2,11 +2,8 @@
 that the pages do not show."""
 
 import itertools
-import json
-import os
 import pickle
 import re
-import subprocess
 import warnings
 
 import numpy as np
@@ -27,7 +24,7 @@ from extreme_opt.core.checks import expect_fail
 from extreme_opt.core.run import FitDiverged
 from extreme_opt.core.step_sizes import SBB, FixedStep
 from extreme_opt.core.svrg import SVRG, _dense
-from extreme_opt.data import Triplets, eurodist, planted_triplets, triplets_from_distances
+from extreme_opt.data import Triplets, planted_triplets
 from extreme_opt.data.comparisons import docstring_triplets
 from extreme_opt.ordinal import (
     CKL,
@@ -181,19 +178,6 @@ def test_the_automatic_step_never_blows_up(loss):
             and losses.max() <= 1.15 * losses[0]
             and losses[-1] < losses[0]
         ), (seed, size, scale)
-
-
-def test_svrg_reaches_what_lbfgs_reaches():
-    problem = Comparisons(answers(noise=0.2), 2, STE(), ridge=0.05)
-    best = min(
-        minimize(problem, LBFGS(), problem.init_params(seed), max_iter=300, tol=1e-7).state.loss
-        for seed in range(3)
-    )
-    ours = min(
-        minimize(problem, SVRG(), problem.init_params(seed), max_iter=300).history[-1]['loss']
-        for seed in range(3)
-    )
-    assert ours < best + 2e-3
 
 
 def test_states_of_svrg_are_fixed_and_counted():
@@ -366,54 +350,6 @@ def test_docstring_map_places_strangers():
     assert model.score(table.test_triplets) > 0.75
     assert model.transform(table.features[:3]).shape == (3, 5)
     assert np.sqrt(np.mean(model.loo_residuals() ** 2)) < 1.2 * np.nanstd(model.embedding_)
-
-
-def test_eurodist_map_is_recognized():
-    distances, _ = eurodist()
-    rows = triplets_from_distances(distances)
-    center = np.eye(21) - 1 / 21
-    values, vectors = np.linalg.eigh(-center @ distances**2 @ center / 2)
-    metric = vectors[:, -2:] * np.sqrt(values[-2:])
-    model = OrdinalEmbedding(2, max_epochs=300).fit(rows)
-    assert model.error_ < triplet_error(metric, rows) and model.procrustes(metric)[1] < 0.03
-    assert procrustes(metric, model.embedding_)[1] == pytest.approx(model.procrustes(metric)[1])
-
-
-PEER = '''
-import sys, numpy as np
-from cblearn.embedding._gnmds import _gnmds_x_grad
-from cblearn.embedding._ste import _ste_x_grad
-
-data = np.load(sys.argv[1])
-x, rows = data['points'], data['rows']
-for value, grad in (
-    _ste_x_grad(x.ravel(), x.shape, rows, False),
-    _ste_x_grad(x.ravel(), x.shape, rows, True),
-    _gnmds_x_grad(x.ravel(), x.shape, rows, 0.0),
-):
-    print(float(value), *map(float, grad))
-'''
-
-
-def test_cblearn_agrees(tmp_path):
-    """STE, TSTE and GNMDS values and gradients of another package, in its own interpreter:
-    CBLEARN_PYTHON."""
-    python = os.environ.get('CBLEARN_PYTHON')
-    if not python:
-        pytest.skip('needs CBLEARN_PYTHON, an interpreter that has cblearn 0.4.0')
-    rows = answers(12, 80)
-    points = 0.5 * np.random.default_rng(0).normal(size=(12, 3))
-    np.savez(tmp_path / 'case.npz', points=points, rows=rows)
-    done = subprocess.run(
-        [python, '-c', PEER, str(tmp_path / 'case.npz')], capture_output=True, text=True, check=True
-    )
-    lines = [np.array(line.split(), float) for line in done.stdout.splitlines()]
-    for line, loss in zip(lines, (STE(), TSTE(2.0), Hinge()), strict=True):
-        ours = Comparisons(rows, 3, loss, 12)
-        np.testing.assert_allclose(line[0], len(rows) * ours.loss(points.ravel()), rtol=1e-8)
-        np.testing.assert_allclose(
-            line[1:], len(rows) * ours.grad(points.ravel()), rtol=1e-8, atol=1e-8
-        )
 
 
 def test_the_next_question_is_where_maps_disagree():
@@ -764,39 +700,6 @@ def test_a_response_array_is_fitted_as_the_triplets_in_it():
         OrdinalEmbedding(2).fit(dense, np.ones(5))
 
 
-def test_formats_agree_with_cblearn():
-    python = os.environ.get('CBLEARN_PYTHON')
-    if not python:
-        pytest.skip('needs CBLEARN_PYTHON, an interpreter that has cblearn 0.4.0')
-    from extreme_opt.ordinal import (
-        triplets_from_choice,
-        triplets_from_odd_one_out,
-        triplets_from_ranking,
-    )
-
-    rng = np.random.default_rng(0)
-    shown = np.array([rng.permutation(20)[:5] for _ in range(9)])
-    odd = rng.integers(5, size=9)
-    code = (
-        'import json, sys, numpy as np\n'
-        'from cblearn.preprocessing import triplets_from_multiselect, triplets_from_oddoneout\n'
-        'if not hasattr(np, "row_stack"): np.row_stack = np.vstack\n'
-        'X, y = (np.array(part) for part in json.loads(sys.argv[1]))\n'
-        'parts = (triplets_from_oddoneout(X, y), triplets_from_multiselect(X, 4, True), '
-        'triplets_from_multiselect(X, 2, False))\n'
-        'print(json.dumps([part.tolist() for part in parts]))\n'
-    )
-    asked = json.dumps([shown.tolist(), odd.tolist()])
-    done = subprocess.run([python, '-c', code, asked], capture_output=True, text=True, check=True)
-    ours = (
-        triplets_from_odd_one_out(shown, odd),
-        triplets_from_ranking(shown),
-        triplets_from_choice(shown, 2),
-    )
-    for theirs, mine in zip(json.loads(done.stdout), ours, strict=True):
-        assert sorted(theirs) == sorted(mine.tolist())
-
-
 def study(n_rows=400, n_objects=12, seed=0, noise=0.1):
     "Names, questions, booleans that say whether the first is nearer, and the places."
     rng = np.random.default_rng(seed)
@@ -1048,6 +951,11 @@ def test_missing_entries_are_named_at_their_place():
     for rows in (text, whole, pandas.DataFrame(text), pandas.DataFrame(whole, dtype='Int64')):
         with expect_fail(ValueError, contains=' at row 7, column 2'):
             OrdinalEmbedding(2).fit(rows)
+
+
+def test_a_map_of_one_place_is_laid_on_the_middle():
+    aligned, disparity = procrustes(np.full((3, 2), 7.0), np.array([[0.0, 0], [3, 0], [0, 6]]))
+    assert aligned.tolist() == [[1.0, 2.0]] * 3 and disparity == 1
 
 
 def test_maps_are_aligned_by_names():
@@ -1552,6 +1460,17 @@ def test_tail_of_unlike_coin_tosses_and_false_discoveries():
     low, high = module._wilson(np.array([0.0, 5.0]), np.array([10.0, 10.0]))
     assert low[0] == 0 and high[0] == pytest.approx(0.2775, abs=1e-3)
     assert low[1] == pytest.approx(1 - high[1])
+
+
+def test_answers_with_a_place_that_is_not_known_say_nothing_of_people():
+    from extreme_opt.ordinal import study as module
+
+    near, far = np.array([1.0, 2, np.nan, 1]), np.array([2.0, 1, 3, np.nan])
+    who, noise = np.array([0, 1, 0, 1]), module.AnswerNoise('distance', 3.0, 0.1)
+    found, wanted = (
+        module._kinds(who[:n], 2, near[:n], far[:n], np.ones(n), noise)[1] for n in (4, 2)
+    )
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_object_residuals_say_who_has_too_few_answers():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from extreme_opt.core.checks import check_gradient, check_unbiased
-from extreme_opt.core.descent import LBFGS, SGD
+from extreme_opt.core.descent import SGD
 from extreme_opt.core.run import minimize
 from extreme_opt.data import planted_triplets
 from extreme_opt.ordinal.gram import GramComparisons, ProjectedGradient, coordinates
@@ -61,28 +61,6 @@ def test_coordinates_keep_the_widest_directions():
     np.testing.assert_allclose(full @ full.T, points @ points.T, atol=1e-10)
     assert (np.diff((full**2).sum(0)) <= 0).all()
     np.testing.assert_allclose(coordinates(points @ points.T, 2), full[:, :2])
-
-
-@pytest.mark.parametrize('loss, n_columns', [(STE(), 3), (STE(), 4), (STE(margin=1.0), 3)])
-def test_the_minimum_is_that_of_all_columns(loss, n_columns):
-    problem, _, rows, _ = made(loss, n=9, n_columns=n_columns, n_terms=150, trace=0.1)
-    run = minimize(problem, ProjectedGradient(), max_iter=600, tol=1e-7)
-    rival = minimize(Comparisons(rows, 8, loss, 9, ridge=0.2), LBFGS(), max_iter=600, seed=4)
-    assert run.state.loss == pytest.approx(rival.column('loss').min(), abs=1e-7)
-    losses = run.column('loss')
-    assert (np.diff(losses) <= 1e-12).all()  # it never goes up
-    slope, gram = problem.unpack(problem.grad(run.state.params)), problem.unpack(run.state.params)
-    assert np.linalg.eigvalsh(slope)[0] > -1e-5 and abs(np.sum(slope * gram)) < 1e-5
-    plain = minimize(problem, ProjectedGradient(accelerated=False), max_iter=1500, tol=1e-6)
-    assert plain.state.loss == pytest.approx(run.state.loss, abs=1e-6)
-    other = minimize(
-        problem,
-        ProjectedGradient(),
-        np.cov(np.random.default_rng(5).normal(size=(9, 9))).ravel(),
-        max_iter=600,
-        tol=1e-7,
-    )
-    assert other.state.loss == pytest.approx(run.state.loss, abs=1e-7)
 
 
 @pytest.mark.parametrize('loss', LOSSES)

@@ -3,10 +3,10 @@ result.
 
     python tests/library/package/fuzz_reliability.py [--rounds 3] [--minutes 120] [WORD ...]
 
-Prints a table: how many inputs, how many died, hung or failed, and how. The last rows are tests of
-other files. A word selects the rows whose name holds it; `--rounds 1` and `--rounds 2` are the
-samples that the quick and the slow tests of `test_reliability.py` take. A probe raises where
-something does not hold; what it returns is a count of inputs.
+Prints a table: how many inputs, how many died, hung or failed, and how. A word selects the rows
+whose name holds it; `--rounds 1` and `--rounds 2` are the samples that the quick and the slow tests
+of `test_reliability.py` take. A probe raises where something does not hold; what it returns is a
+count of inputs. `pytest -k reliability` runs what needs more than a child process.
 """
 
 import argparse
@@ -419,24 +419,28 @@ def odd_columns(good):
 
 @probe
 def params_in_methods_of_problems():
-    "loss, grad and init of every problem refuse a vector that is too short or too long."
+    "Methods of every problem refuse a vector that is too short or too long."
 
     def case(problem, name, change):
         def work():
             params = problem.init_params(0)
             params = params[:-1] if change < 0 else np.append(params, params[-1:])
-            call = getattr(problem, name)
-            batch = [problem.draw(np.random.default_rng(0), 2)] if name.endswith('_at') else []
-            refused(call, params, *batch, raw=True)
+            more = [np.arange(2)] if name == 'loss_on' else [params] if name == 'ggn_vp' else []
+            if name.endswith(('_at', '_step_')):
+                more = [problem.draw(np.random.default_rng(0), 2)]
+            refused(getattr(problem, name), params, *more, *[0.1][: name == 'sgd_step_'], raw=True)
 
         return work
 
     return every(
-        (f'{kind} {name} {change}', case(problem, name, change))
-        for kind, problem in problems()
-        for name in ('loss', 'grad', 'loss_at', 'grad_at')
-        if hasattr(problem, name)
-        for change in (-1, 1)
+        (
+            (f'{kind} {name} {change}', case(problem, name, change))
+            for kind, problem in problems()
+            for name in ('loss', 'grad', 'loss_at', 'grad_at', 'loss_on', 'sgd_step_', 'ggn_vp')
+            if hasattr(problem, name)
+            for change in (-1, 1)
+        ),
+        few=300,
     )
 
 
@@ -1535,60 +1539,6 @@ def archives_altered():
 
 # ----------------------------------------------------------------------------------------- table
 
-# What needs more than a child process is tried by tests: row of the table -> arguments of pytest in
-# the folder of the library's tests.
-TESTS = {
-    'copies, files, refits': 'package/test_contracts.py',
-    'a failed refit': 'core/test_refit.py',
-    'rules of scikit-learn': (
-        'softmax/test_classifier.py bound/test_bound.py -k scikit_learn_accepts'
-    ),
-    'SIGKILL, Ctrl-C, resume, two writers': (
-        'core/test_run.py -k killed_at_any or ctrl_c or two_processes or planted_link or full'
-    ),
-    'threads, fork, signals, full disk, locale': 'package/test_environment.py',
-    'downloads and archives': 'data/test_fetch.py -k not real',
-    'readers of text and binary files': 'data/test_readers.py -k malformed or any_bytes',
-    'workers that fail': 'scale/test_scale_faults.py -m not slow',
-    'no numba': 'package/test_without_numba.py',
-    'no place for compiled kernels': 'core/test_compiled.py -k kept or goes_away',
-    'planted data and starts': 'core/test_streams.py',
-}
-
-
-def run_tests(words):
-    "Counts of outcomes of some tests, and the names of those that failed."
-    from xml.etree import ElementTree
-
-    selector = [word for word in words.split(' -') if word]
-    args = selector[0].split()
-    for one in selector[1:]:
-        args += [f'-{one[0]}', one[2:]]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / 'a.xml'
-        words = [sys.executable, '-m', 'pytest', '-q', *args, f'--junitxml={path}']
-        fuzz = dict(EXTREME_OPT_FUZZ='28000', EXTREME_OPT_KILLS='10') if ROUNDS > 1 else {}
-        subprocess.run(
-            words,
-            cwd=Path(__file__).resolve().parents[1],
-            env=os.environ | fuzz,
-            capture_output=True,
-        )
-        suite = ElementTree.parse(path).getroot()[0]
-    bad = [
-        one.get('name')
-        for one in suite
-        if one.find('failure') is not None or one.find('error') is not None
-    ]
-    skipped = int(suite.get('skipped'))
-    n = int(suite.get('tests')) - skipped
-    OUTCOMES.update(inputs=n, failed=len(bad), held=n - len(bad))
-    if not n:
-        OUTCOMES['failed'] += 1  # a row that tries nothing has lost its tests
-    if bad or not n:
-        raise AssertionError(f'{len(bad)} of {n}: ' + ', '.join(bad))
-    return f'{skipped} skipped' if skipped else ''
-
 
 def main():
     global ROUNDS
@@ -1603,11 +1553,10 @@ def main():
         print(json.dumps({name: answers(name, one) for name, one in fitted().items()}))
         return
     ROUNDS = given.rounds
-    rows = PROBES | {name: partial(run_tests, words) for name, words in TESTS.items()}
     end, total = time.monotonic() + 60 * given.minutes, Counter()
     columns = 'inputs', 'signal', 'hung', 'failed'
     print(f'{"":42}', *(f'{name:>8}' for name in columns), f'{"cpu s":>8}')
-    for name, work in rows.items():
+    for name, work in PROBES.items():
         if given.words and not any(word in name for word in given.words):
             continue
         if time.monotonic() > end:
@@ -1616,8 +1565,7 @@ def main():
         OUTCOMES.clear()
         mark, text = sum(os.times()[:4]), ''
         try:
-            found = work()
-            text = found if isinstance(found, str) else ''
+            work()
         except Exception as error:
             text = str(error)
             OUTCOMES['failed'] += not OUTCOMES

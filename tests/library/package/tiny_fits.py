@@ -23,6 +23,7 @@ from extreme_opt.core.majorize import Majorizer, Newton  # noqa: E402
 from extreme_opt.core.svrg import SVRG  # noqa: E402
 from extreme_opt.ordinal.plain import proof, which_question  # noqa: E402
 from extreme_opt.similarity import MLP, Linear  # noqa: E402
+from extreme_opt.softmax.support import PostingWeights, SupportSGD, SupportSoftmax  # noqa: E402
 
 JOBS, RUNS = {}, {}  # RUNS: those that minimize: name -> (what makes the problems, the solvers)
 
@@ -121,6 +122,18 @@ def softmax__rivals():
     rivals = softmax.OneVsEach, softmax.NCE, softmax.ImportanceSampled
     problems = [kind(values, Y, n_negatives=2) for kind in rivals for values in KINDS]
     return [*problems, softmax.FullSoftmax(X, Y)]
+
+
+@runs(SupportSGD(3.0))
+def softmax__support():
+    return [SupportSoftmax(X, Y, 4, height=height, ridge=0.01) for height in (0.0, 0.2)]
+
+
+@job
+def softmax__postings():
+    coef = sparse.csr_array(np.where(np.arange(20).reshape(4, 5) % 3, 1.5, 0.0))
+    model = PostingWeights(coef, np.arange(4.0))
+    return [model.scores(X), *model.top_k(X, 2), model.log_losses(X, Y)]
 
 
 def classified(fit):

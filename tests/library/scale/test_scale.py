@@ -11,12 +11,12 @@ import pytest
 import scipy.sparse
 
 from extreme_opt.bound import BoundClassifier, LogLinear
-from extreme_opt.core import LBFGS, SGD, GaussNewton, GradientDescent, minimize
-from extreme_opt.core.majorize import Majorizer, Newton
+from extreme_opt.core import SGD, GaussNewton, minimize
+from extreme_opt.core.majorize import Majorizer
 from extreme_opt.ordinal import CKL, STE, Comparisons, GramComparisons, OrdinalEmbedding
-from extreme_opt.scale import Sharded, delayed_parts, local_client, read_npz, read_svmlight
+from extreme_opt.scale import Sharded, delayed_parts, local_client, read_svmlight
 from extreme_opt.scale.estimators import ON_WORKERS
-from extreme_opt.scale.files import file_parts, read_maps, save_part
+from extreme_opt.scale.files import file_parts, save_part
 from extreme_opt.scale.plan import (
     Machine,
     best_workers,
@@ -142,15 +142,6 @@ def test_workers_add_up_to_the_whole(client, name, n_shards):
     )
 
 
-def test_float32_stays_float32(client):
-    problem = DoubleSum(
-        PROBLEMS['softmax'].features, PROBLEMS['softmax'].labels, 5, ridge=0.1, dtype=np.float32
-    )
-    whole, params = Sharded(problem, client, 3), problem.init_params()
-    assert whole.grad(params).dtype == np.float32 == whole.dtype
-    np.testing.assert_allclose(whole.grad(params), problem.grad(params), atol=1e-4)
-
-
 def test_more_shards_than_rows(client):
     "Parts are never empty: there are as many as rows."
     problem = PROBLEMS['bound'].take(slice(0, 3))
@@ -169,21 +160,6 @@ def test_parameters_are_sent_once_per_point(client):
     assert sent[0] == sent[1] == sent[2]
     assert client.who_has([whole._sent[1]])[sent[0]]  # the scheduler may drop copies at any time
     assert whole.loss(params + 1) != whole.loss(params)
-
-
-@pytest.mark.parametrize(
-    'solver',
-    [Majorizer(), Majorizer(solve='cg'), Newton(), LBFGS(), GradientDescent()],
-    ids=lambda solver: type(solver).__name__,
-)
-def test_solvers_run_unchanged(client, solver):
-    "A run on workers is the local run, step by step."
-    problem = PROBLEMS['bound']
-    here, there = (
-        minimize(one, solver, max_iter=3) for one in (problem, Sharded(problem, client, 3))
-    )
-    np.testing.assert_allclose(here.column('loss'), there.column('loss'), rtol=1e-9)
-    np.testing.assert_allclose(here.state.params, there.state.params, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize('name', ['similarity', 'similarity_ids'])
@@ -452,17 +428,6 @@ def test_addresses_go_through_fsspec(client, tmp_path):
         Sharded.of(file_parts([tmp_path / 'nowhere'], made))
 
 
-def test_memory_maps_on_workers(client, tmp_path):
-    "Each part is mapped by the worker that owns it, kept or made anew."
-    problem = PROBLEMS['bound']
-    files = [
-        save_part(tmp_path / f'part-{k}', **columns(problem, rows))
-        for k, rows in enumerate(np.array_split(np.arange(40), 3))
-    ]
-    for keep in (True, False):
-        agree_on_sums(problem, Sharded.of(file_parts(files, make_bound), client, keep))
-
-
 def test_a_broken_file_is_named_with_its_row(client, tmp_path):
     "Whether it is opened here or by a worker."
     good = save_part(tmp_path / 'good.npz', features=np.eye(3), labels=np.arange(3))
@@ -524,14 +489,6 @@ def test_rotation_on_workers_is_the_serial_schedule(client, method, n_shards):
     assert np.isfinite(plain).all()
     np.testing.assert_array_equal(plain, here)
     np.testing.assert_array_equal(here, there)
-
-
-@pytest.mark.parametrize('method', ['implicit', 'umax'])
-def test_rotation_comes_near_the_minimum(method):
-    problem = raman()
-    least = minimize(problem, LBFGS(), max_iter=300, tol=1e-8).history[-1]['loss']
-    run = minimize(problem, Rotation(0.5, 3, method, 0.95, n_blocks=3), max_epochs=80)
-    assert run.history[-1]['loss'] - least < 0.02 * (run.history[0]['loss'] - least)
 
 
 def test_every_pair_of_blocks_meets_once():
@@ -601,57 +558,6 @@ def test_rotation_says_what_it_needs():
 # --- estimators -----------------------------------------------------------------------------------
 
 
-def test_estimators_on_workers(client, tmp_path):
-    "Full-batch fits are the local ones; a fit that is continued from its file is the whole fit."
-    X, y, triplets = (
-        PROBLEMS['bound'].features,
-        PROBLEMS['bound'].labels,
-        PROBLEMS['ordinal'].triplets,
-    )
-    pairs = np.unique(np.random.default_rng(0).integers([12, 9], size=(40, 2)), axis=0)
-
-    def close(one, other):
-        return np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
-
-    for solver in ('bm', 'newton', 'lbfgs'):
-        close(
-            *(
-                BoundClassifier(solver, max_iter=3, client=one).fit(X, y, np.arange(40) % 3).coef_
-                for one in (client, None)
-            )
-        )
-    close(
-        *(
-            SoftmaxClassifier(solver='lbfgs', max_epochs=5, ridge=0.1, client=one).fit(X, y).coef_
-            for one in (client, None)
-        )
-    )
-    close(
-        *(
-            OrdinalEmbedding(2, solver='gd', max_iter=3, client=one).fit(triplets).error_
-            for one in (client, None)
-        )
-    )
-    settings = dict(
-        n_components=2, left=MLP(3), right=Linear(), solver='adagrad', max_iter=3, dtype='float64'
-    )
-    close(
-        *(
-            SimilarityModel(**settings, client=one).fit(pairs).left_embeddings_
-            for one in (client, None)
-        )
-    )
-    assert (
-        SimilarityModel(**{**settings, 'solver': 'newton'}, client=client).fit(pairs).n_iter_ == 3
-    )
-    path = tmp_path / 'run.npz'
-    for n in (1, 3):
-        last = BoundClassifier(max_iter=n, checkpoint=path, client=client if n == 1 else None).fit(
-            X, y
-        )
-    close(last.coef_, BoundClassifier(max_iter=3).fit(X, y).coef_)
-
-
 ESTIMATORS = dict(
     softmax=lambda client: SoftmaxClassifier(solver='lbfgs', max_epochs=3, client=client),
     bound=lambda client: BoundClassifier(max_iter=3, client=client),
@@ -703,15 +609,6 @@ def test_a_client_stays_with_its_process(client, kind, tmp_path):
         assert other.client is None and model.client is client and other.n_iter_ == model.n_iter_
         np.testing.assert_array_equal(other.run_.state.params, model.run_.state.params)
         assert other.set_params(client=client).client is client
-
-
-def test_grid_search_with_a_client(client):
-    search = pytest.importorskip('sklearn.model_selection', reason='needs the learn extra')
-    X, y = PROBLEMS['bound'].features, PROBLEMS['bound'].labels
-    found = search.GridSearchCV(
-        BoundClassifier(max_iter=3, client=client), dict(ridge=[0.1, 1.0]), cv=2
-    ).fit(X, y % 2)
-    assert found.best_estimator_.client is client
 
 
 def refused(model, *data):
@@ -814,76 +711,13 @@ def test_every_solver_on_workers_gives_what_it_gives_alone(n_workers, alone):
                 )
 
 
-def test_estimators_say_what_stays_at_home(client):
+def test_a_stream_stays_at_home(client):
     X, y = PROBLEMS['bound'].features, PROBLEMS['bound'].labels
-    with pytest.raises(TypeError, match=r"^solver='svrg' \(SVRG\) needs more than sums"):
-        OrdinalEmbedding(solver='svrg', client=client).fit(PROBLEMS['ordinal'].triplets)
-    with pytest.raises(TypeError, match=r"^solver='sbm' \(StochasticMajorizer\) needs"):
-        BoundClassifier('sbm', client=client).fit(X, y)
-    with pytest.raises(TypeError, match="^solver='incremental' .* needs"):
-        BoundClassifier('incremental', client=client).fit(X, y)
-    with pytest.raises(TypeError, match="NCE cannot|^solver='nce' .* needs"):
-        SoftmaxClassifier(solver='nce', learning_rate=0.1, client=client).fit(X, y)
-    with pytest.raises(TypeError, match="^solver='block' .* needs"):
-        SimilarityModel(2, solver='block', client=client).fit(np.arange(8).reshape(4, 2))
     with pytest.raises(ValueError, match='runs in one process'):
         SoftmaxClassifier(client=client).partial_fit(X, y, np.arange(5))
-    with pytest.raises(ValueError, match="client=7 is no dask client"):
-        BoundClassifier(client=7).fit(X, y)
 
 
 # --- broken part files ----------------------------------------------------------------------------
-
-
-def harmed(harm):
-    "The four arrays of a CSR matrix, one of them wrong, and what is said of it."
-    rows = scipy.sparse.csr_array(np.array([[1.0, 0, 2], [0, 3, 0], [4, 0, 5], [0, 0, 6]]))
-    parts = dict(
-        features_data=rows.data,
-        features_indices=rows.indices.copy(),
-        features_indptr=rows.indptr.copy(),
-        features_shape=np.array(rows.shape),
-    )
-    if harm == 'large':
-        parts['features_indices'][3] = 3
-    if harm == 'negative':
-        parts['features_indices'][3] = -1
-    if harm == 'falling':
-        parts['features_indptr'][2] = 1
-    if harm == 'beyond':
-        parts['features_indptr'][2] = 2**30
-    if harm == 'short':
-        parts['features_indptr'] = parts['features_indptr'][:-1]
-    if harm == 'end':
-        parts['features_indptr'][-1] = 99
-    if harm == 'width':
-        parts['features_shape'] = np.array([4, 2])
-    if harm == 'lost':
-        del parts['features_data']
-    return parts | dict(labels=np.arange(4))
-
-
-@pytest.mark.parametrize(
-    'harm, said',
-    [
-        ('large', 'row 2 holds column 3, but there are 3'),
-        ('negative', 'row 2 holds column -1'),
-        ('falling', 'row 1 runs from entry 2 to 1'),
-        ('beyond', 'row 1 runs from'),
-        ('short', 'indptr|index pointer'),
-        ('end', 'is no CSR matrix'),
-        ('width', 'row 0 holds column 2, but there are 2'),
-        ('lost', 'no features_data'),
-    ],
-)
-@pytest.mark.parametrize('kind', ['npz', 'maps'])
-def test_indices_that_point_outside_are_named_with_file_and_row(harm, said, kind, tmp_path):
-    path = tmp_path / ('part.npz' if kind == 'npz' else 'part')
-    save_part(path, **harmed(harm))
-    with pytest.raises(ValueError, match=f'{path}.*({said})'):
-        (read_npz if kind == 'npz' else read_maps)(path)
-    with pytest.raises(ValueError, match=f'{path}.*({said})'):
-        Sharded.of(file_parts([path], make_bound))
 
 
 @pytest.mark.parametrize(
@@ -919,15 +753,6 @@ def test_svmlight_of_a_part_is_that_of_the_one_reader(tmp_path):
     path.write_text('1.5 1:1\n')
     with pytest.raises(ValueError, match='label 1.5 at row 0 of .*: expected a whole number'):
         read_svmlight(path)
-
-
-def test_a_file_that_is_no_npz_is_named(tmp_path):
-    path = tmp_path / 'part.npz'
-    save_part(path, features=np.eye(3))
-    for content in (path.read_bytes()[:50], b'buy milk', b''):
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match='part.npz is cut short or no whole .npz of arrays'):
-            read_npz(path)
 
 
 # --- bytes and plans ------------------------------------------------------------------------------

@@ -149,11 +149,6 @@ def many_kills(tmp_path, monkeypatch, n):
 
 
 @pytest.mark.slow
-def test_three_kills_on_one_cluster(tmp_path, monkeypatch):
-    many_kills(tmp_path, monkeypatch, 3)
-
-
-@pytest.mark.slow
 def test_twenty_kills_on_one_cluster(tmp_path, monkeypatch):
     many_kills(tmp_path, monkeypatch, 20)
 
@@ -355,22 +350,6 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
     left = [one for one in psutil.Process().children(recursive=True) if one.pid not in before]
     left = [one for one in left if 'resource_tracker' not in ' '.join(one.cmdline())]
     assert not left and not list(tmp_path.rglob('worker-*'))
-
-
-@pytest.mark.slow
-def test_twenty_kills_in_twenty_runs(tmp_path, monkeypatch):
-    """Every run, on two workers of its own, loses one of them in a gradient and ends as the calm
-    one."""
-    for seed in range(20):
-        calm, troubled = calm_and_troubled(seed=seed)
-        path = tmp_path / f'killed-{seed}'
-        monkeypatch.setenv(KILL, str(path))
-        with local_client(2) as client:
-            run = minimize(Sharded(troubled, client, 3), LBFGS(), max_iter=3)
-        assert path.exists()
-        np.testing.assert_allclose(
-            run.column('loss'), minimize(calm, LBFGS(), max_iter=3).column('loss'), rtol=1e-10
-        )
 
 
 def test_without_a_worker_nothing_waits_longer_than_it_was_told(monkeypatch):

@@ -157,31 +157,6 @@ def axes():
     return plt.figure().gca()
 
 
-def test_convergence_over_seeds():
-    """Several runs are their median in a band from lowest to highest, as far as all of them go; a
-    single one has no band."""
-    runs = {
-        'UMax': [
-            Record([4.0, 2.0, 1.0]),
-            Record([6.0, 3.0, 2.0, 1.0]),
-            Record([5.0, 4.0, 3.0, 2.0, 1.0]),
-        ],
-        'SGD': Record([4.0, 3.0]),
-    }
-    made = convergence(runs, axes=axes())
-    np.testing.assert_allclose(made.lines[0].get_ydata(), [5, 3, 2])
-    band = made.collections[0].get_paths()[0].vertices
-    assert len(made.collections) == 1 and band[:, 1].min() == 1.0 and band[:, 1].max() == 6.0
-    np.testing.assert_allclose(
-        made.collections[0].get_facecolor()[0, :3], plt.matplotlib.colors.to_rgb(color_of('UMax'))
-    )
-    gap = convergence({'UMax': runs['UMax']}, floor=0.5, axes=axes())
-    np.testing.assert_allclose(gap.lines[0].get_ydata(), [4.5, 2.5, 1.5])
-    with pytest.raises(ValueError, match='SGD has no runs'):
-        convergence({'SGD': []}, axes=axes())
-    plt.close('all')
-
-
 def test_embedding_map():
     """Whatever turn, mirror, scale and shift a map has, it is drawn where the other map lies, with
     threads from point to point."""

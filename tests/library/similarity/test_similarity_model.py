@@ -33,7 +33,7 @@ from extreme_opt.similarity import (
 )
 from extreme_opt.similarity.all_pairs import low_rank_factors
 from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
-from extreme_opt.similarity.ranking import MEASURES, measures_by_row, pattern, svd_factors
+from extreme_opt.similarity.ranking import MEASURES, measures_by_row, pattern
 from extreme_opt.similarity.validation import clear_gain, double_or_halve
 
 
@@ -61,16 +61,6 @@ def quick(**settings):
 def inputs(planted, solver):
     "Features of both sides, for solvers that can do with them."
     return () if solver == 'als' else (planted.left_features, planted.right_features)
-
-
-@pytest.mark.parametrize('solver', SOLVERS)
-def test_every_solver_lowers_the_loss(planted, solver):
-    losses = (
-        quick(solver=solver, max_iter=4)
-        .fit(planted.observed, *inputs(planted, solver))
-        .run_.column('loss')
-    )
-    assert losses[-1] < losses[0] and len(losses) > 1
 
 
 @pytest.mark.parametrize(
@@ -133,15 +123,6 @@ def test_numbers_of_a_matrix_mean_what_is_said(planted):
         quick(values='labels').fit(pairs)
     with pytest.raises(ValueError, match="values='stars' is not one of"):
         quick(values='stars').fit(matrix)
-
-
-def test_a_stored_zero_is_no_pair():
-    full = sparse.csr_array(np.eye(6))
-    padded = sparse.csr_array(
-        (np.append(np.ones(6), 0.0), (np.append(np.arange(6), 0), np.append(np.arange(6), 3))),
-        shape=(6, 6),
-    )
-    assert quick().fit(padded).observed_.nnz == quick().fit(full).observed_.nnz == 6
 
 
 def test_lists_leave_out_what_was_seen(fitted):
@@ -208,14 +189,6 @@ def test_warm_start_goes_on(planted):
         match='the last fit had the left tower .* of width 3 .* and this one has .* of width 4',
     ):
         model.set_params(n_components=4).fit(planted.observed)
-
-
-def test_a_checkpoint_continues(planted, tmp_path):
-    whole = quick(max_iter=4).fit(planted.observed)
-    quick(max_iter=2, checkpoint=tmp_path / 'run').fit(planted.observed)
-    half = quick(max_iter=4, checkpoint=tmp_path / 'run').fit(planted.observed)
-    np.testing.assert_array_equal(half.left_embeddings_, whole.left_embeddings_)
-    assert half.n_iter_ == 4
 
 
 def test_early_stopping_continues_from_a_checkpoint(planted, tmp_path):
@@ -365,20 +338,6 @@ def test_ridge_grows_with_pairs():
     assert auto_ridge(1000, 50, 50) == 10 * auto_ridge(100, 50, 50) and auto_ridge(0, 5, 5) > 0
 
 
-def test_weighted_factorization_beats_a_truncated_svd():
-    graph = data.see_also(max_features=10)
-    shape = graph.n_left, graph.n_right
-    train, test = pattern(graph.train_observed, shape), pattern(graph.test_observed, shape)
-    P, Q = svd_factors(train, 40)
-    plain = rank_measures(lambda rows: P[rows] @ Q.T, test, train, ('recall@20',))['recall@20']
-    assert (
-        SimilarityModel(40, Linear(), Linear(), max_iter=6, tol=None)
-        .fit(train)
-        .evaluate(test, ('recall@20',))['recall@20']
-        > 1.3 * plain
-    )
-
-
 def test_lists_from_an_index(fitted, planted):
     pytest.importorskip('faiss', reason="needs the extra `ann`: pip install 'extreme_opt[ann]'")
     index = fitted.build_index(n_links=8)
@@ -427,19 +386,6 @@ def test_labels_of_zero_and_one_mean_minus_and_plus_one(planted, kind):
     np.testing.assert_array_equal(as_is.left_embeddings_, weighted.left_embeddings_)
 
 
-def test_labels_of_zero_and_one_rank_liked_pairs_first():
-    """Explicit likes and dislikes of a planted problem, held out pairs: with 0/1 as good as with
-    -1/+1, and far from chance."""
-    rng = np.random.default_rng(0)
-    P, Q = rng.normal(size=(60, 3)), rng.normal(size=(50, 3))
-    pairs = np.argwhere(rng.random((60, 50)) < 0.5)
-    likes = np.einsum('ij,ij->i', P[pairs[:, 0]], Q[pairs[:, 1]]) > 0
-    train = rng.random(len(pairs)) < 0.8
-    model = quick(n_components=5, max_iter=15).fit(pairs[train], labels=likes[train].astype(int))
-    scores, liked = model.score_pairs(pairs[~train]), likes[~train]
-    assert np.mean(scores[liked][:, None] > scores[~liked]) > 0.7
-
-
 @pytest.mark.parametrize('loss', ['auto', 'squared', 'logistic'])
 @pytest.mark.parametrize('dislike', [0, -1, False])
 def test_dislikes_alone_are_refused(planted, loss, dislike):
@@ -457,17 +403,6 @@ def test_other_labels_of_the_logistic_loss_are_refused(labels):
     matrix = sparse.coo_array((np.array([4.0, 5.0, 1.0, 3.0, 2.0]), pairs.T), shape=(5, 3))
     with pytest.raises(ValueError, match=r'labels hold 4 .* needs -1 and \+1'):
         quick(values='labels').fit(matrix)
-
-
-def test_a_stored_zero_as_label_says_no():
-    places = np.array([0, 1, 2]), np.array([0, 1, 2])
-    zeros, signs = (
-        sparse.csr_array((np.array(values), places), shape=(3, 3))
-        for values in ([1.0, 0.0, 1.0], [1.0, -1.0, 1.0])
-    )
-    one, two = (quick(values='labels').fit(matrix) for matrix in (zeros, signs))
-    np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
-    assert quick(values='weights').fit(zeros).observed_.nnz == 2
 
 
 def test_features_as_lists_and_in_every_sparse_format(planted):
@@ -1137,29 +1072,6 @@ def test_an_index_is_saved_with_the_model(planted, tmp_path, monkeypatch):
     assert model.fit(table_of(planted.observed)).index_ is None
 
 
-def test_named_models_are_saved(planted, tmp_path):
-    for log in (
-        table_of(planted.observed),
-        {'user': planted.observed[:, 0] * 7, 'item': planted.observed[:, 1] * 3},
-        {'user': [(int(i), 'x') for i in planted.observed[:, 0]], 'item': planted.observed[:, 1]},
-    ):
-        log = {name: list(values) for name, values in log.items()}
-        if isinstance(log['user'][0], tuple):
-            column = np.empty(len(log['user']), object)
-            column[:] = log['user']
-            log['user'] = column
-        model = quick().fit(log)
-        model.recommend(k=2)
-        model.save(tmp_path / 'model.npz')
-        again = SimilarityModel.load(tmp_path / 'model.npz')
-        assert again.left_ids_.tolist() == model.left_ids_.tolist()
-        np.testing.assert_array_equal(again.recommend(k=3)[0], model.recommend(k=3)[0])
-        np.testing.assert_array_equal(
-            again.recommend(history=[model.right_ids_[0]], k=3)[1],
-            model.recommend(history=[model.right_ids_[0]], k=3)[1],
-        )
-
-
 def test_alternating_least_squares_reaches_what_newton_reaches(planted):
     for settings in (dict(), dict(biases=True), dict(popularity_power=0.5, penalty='all')):
         settings = dict(loss='squared', impute=0.0, dtype='float64') | settings
@@ -1665,11 +1577,6 @@ def test_histories_may_be_dictionaries_from_id_to_value():
             labels.recommend(history=given)
     with pytest.raises(ValueError, match='weights must not be negative'):
         weights.recommend(history={'a': -1})
-
-
-def test_embeddings_wider_than_any_use_are_refused():
-    with pytest.raises(ValueError, match='n_components=10000, .* at most 25 directions'):
-        SimilarityModel(10_000).fit(np.array([[0, 0], [39, 24]]))
 
 
 def test_neighbors_of_an_entity_without_pairs_are_named():

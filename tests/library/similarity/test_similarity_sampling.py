@@ -30,7 +30,6 @@ from extreme_opt.similarity.sampling import (
     sampled_gradient,
     single_sample,
 )
-from extreme_opt.similarity.sogram import Averages
 
 PAIRS = np.array([(0, 0), (0, 2), (1, 1), (2, 1), (3, 2)])
 OPTIONS = [
@@ -156,14 +155,6 @@ def test_solvers_descend_and_repeat(solver, dtype):
 def test_a_sogram_run_keeps_its_averages():
     whole = minimize(problem(), SOGram(0.05, share=0.5), max_iter=6, seed=1)
     assert whole.state.left_gramian.shape == (1, 3, 2)
-
-
-def test_averages_forget_at_their_rate():
-    average = Averages(0.25)
-    for _ in range(8):
-        found = average(np.full((1, 1, 1), 2.0), np.ones((1, 1, 1)))
-    np.testing.assert_allclose(found[0], 2.0)
-    np.testing.assert_allclose(average.mass, 1 - 0.75**8)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from scipy import sparse
 from extreme_opt.core import GradientDescent, minimize
 from extreme_opt.core.checks import check_gradient
 from extreme_opt.similarity import MLP, AllPairs
-from extreme_opt.similarity import towers as module
 from extreme_opt.similarity.towers import ACTIVATIONS, Tower, forward, jvp, squared_vjp, vjp
 
 
@@ -39,23 +38,6 @@ def test_gradient_and_product(activation, keep_mb, cosine):
     np.testing.assert_allclose(
         problem.ggn_vp(params, d), J.T @ (J @ d) + 0.1 * d, rtol=1e-5, atol=1e-6
     )
-
-
-@pytest.mark.parametrize('activation', ACTIVATIONS)
-def test_kernels_uncompiled(activation, monkeypatch):
-    problem = made(activation)
-    params = problem.init_params(1)
-    found = problem.loss_and_grad(params), problem.ggn_vp(params, params)
-    for name in (
-        'add_bias_elu', 'times_slope', '_tangent_inputs',
-        '_add_bias_act', '_times_slope_act', '_tangent_inputs_act',
-    ):  # fmt: skip
-        monkeypatch.setattr(module, name, getattr(module, name).py_func)
-    again = made(activation)
-    (loss, grad), product = again.loss_and_grad(params), again.ggn_vp(params, params)
-    np.testing.assert_allclose(loss, found[0][0], rtol=1e-12)
-    np.testing.assert_allclose(grad, found[0][1], rtol=1e-10, atol=1e-13)
-    np.testing.assert_allclose(product, found[1], rtol=1e-10, atol=1e-13)
 
 
 @pytest.mark.parametrize('activation', ACTIVATIONS)

@@ -171,15 +171,6 @@ def test_the_far_ends():
     ).all()  # nan comes back, and comes back at once
 
 
-def test_small_rate_is_the_plain_step():
-    gap, old, log_others, rate = 1.5, 2.0, math.log(9), 1e-9
-    u, move = pair_step(rate, log_others, 0.5, gap, old)
-    ratio = math.exp(log_others + gap - old)
-    assert move / rate == pytest.approx(ratio, rel=1e-6) and (old - u) / rate == pytest.approx(
-        1 - math.exp(-old) - ratio, rel=1e-5
-    )
-
-
 def _problem(kind=np.asarray, dtype=np.float64, n_classes=7, ridge=0.0, seed=0, n_samples=40):
     rng = np.random.default_rng(seed)
     X = np.where(rng.random((n_samples, 12)) < 0.4, rng.normal(size=(n_samples, 12)), 0.0)
@@ -237,41 +228,6 @@ def test_dense_equals_sparse_and_float32_is_near():
         np.testing.assert_allclose(run, runs[0], atol=2e-4)
 
 
-def test_class_weights_keep_their_sum():
-    problem = _problem()
-    run = minimize(problem, ImplicitSGD(learning_rate=50.0), max_epochs=5)
-    np.testing.assert_allclose(problem.unpack(run.state.params)[0].sum(0), 0, atol=1e-10)
-
-
-def test_zero_row_relaxes_to_log_k():
-    problem = DoubleSum(np.zeros((1, 2)), np.array([0]), n_classes=9)
-    solver = ImplicitSGD(learning_rate=2.0, n_updates=200, learning_rate_decay=1.0)
-    state = solver.step(
-        problem, solver.init(problem, np.append(np.ones(18), 7.0)), np.random.default_rng(0)
-    )
-    weights, log_norms = problem.unpack(state.params)
-    assert log_norms[0] == pytest.approx(math.log(9)) and (weights == 1).all()
-
-
-def test_one_sample_and_two_classes():
-    problem = DoubleSum(np.array([[1.0, 2.0]]), np.array([1]), n_classes=2)
-    run = minimize(
-        problem, ImplicitSGD(learning_rate=10.0, learning_rate_decay=1.0), max_epochs=200
-    )
-    assert run.column('loss')[-1] < run.column('loss')[0] and np.isfinite(run.state.params).all()
-    assert problem.log_loss(run.state.params) < 0.01
-
-
-@pytest.mark.parametrize('rate', [1e-6, 1e-2, 1e2, 1e6])
-@pytest.mark.parametrize('scale', [1e-3, 1.0, 1e3])
-def test_no_rate_and_no_score_overflows(rate, scale):
-    problem = _problem(scipy.sparse.csr_array, np.float32)
-    start = problem.init_params()
-    problem.unpack(start)[0][:] = scale * np.random.default_rng(0).normal(size=(7, 12))
-    run = minimize(problem, ImplicitSGD(learning_rate=rate), start, max_epochs=5, loss_subset=0)
-    assert np.isfinite(run.state.params).all()
-
-
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
 @pytest.mark.parametrize('rate', [0.1, 1e4])
 def test_ridge_through_the_scale_is_the_ridge_done_in_full(kind, rate):
@@ -308,21 +264,6 @@ def test_ridge_through_the_scale_is_the_ridge_done_in_full(kind, rate):
     )
     np.testing.assert_allclose(got[0], weights, atol=1e-9)
     np.testing.assert_allclose(got[1][X.any(1)], log_norms[X.any(1)], atol=1e-9)
-
-
-def test_reaches_the_optimum_with_a_ridge():
-    rng = np.random.default_rng(0)
-    problem = DoubleSum(rng.normal(size=(12, 3)), rng.integers(4, size=12), n_classes=4, ridge=0.1)
-    best = scipy.optimize.minimize(
-        problem.loss, problem.init_params(), jac=problem.grad, method='L-BFGS-B'
-    ).fun
-    run = minimize(
-        problem,
-        ImplicitSGD(learning_rate=1.0, learning_rate_decay=0.995, n_updates=120),
-        max_epochs=10_000,
-        record_every=100,
-    )
-    assert best <= run.column('loss')[-1] < best + 0.02 * 12
 
 
 def test_wrong_use_is_one_line():
