@@ -24,7 +24,7 @@ APART = {'test_notebooks', 'test_reliability', 'test_reliability_endurance', 'te
 GROUPS = {
     name: 'site'
     for name in ('test_site', 'test_browser', 'test_browser_ledger', 'test_looks', 'test_live')
-}
+} | {'test_course': 'course', 'test_grading': 'course'}
 
 
 def rows_of_reliability():

@@ -39,7 +39,6 @@ HOW = (
     ' a clock from the press of the button on, CPU seconds of all processes of the browser. Most'
     ' pages were measured beside other work or two at a time, so that their seconds of the clock'
     ' are up to three times what they are on an idle machine; CPU seconds are the ones to compare.'
-    ' Weight, requests and layout shift are of one load from an empty profile at a width.'
 )
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = float(os.environ.get('EXTREME_OPT_CELL_SECONDS', '30'))  # CPU seconds that a cell may take
@@ -250,17 +249,6 @@ def key(page: str) -> str:
     return hashlib.sha256(f'{LIMIT}{source}'.encode() + content).hexdigest()[:16]
 
 
-WEIGHED = (
-    'index learn/index learn/primer learn/softmax/double_sum learn/similarity/two_towers'
-    ' learn/ordinal/comparisons learn/ordinal/svrg learn/bound/two_outcomes'
-    ' use/softmax_classifier use/recommender evidence/benchmarks/index evidence/race'
-    ' evidence/which_method reference/softmax reference/softmax/SoftmaxClassifier'
-).split()
-SHIFT = """() => new Promise(resolve => { let sum = 0; new PerformanceObserver(list => {
-  for (const one of list.getEntries()) if (!one.hadRecentInput) sum += one.value;
-}).observe({ type: 'layout-shift', buffered: true }); setTimeout(() => resolve(sum), 500); })"""
-
-
 def renderer_mb() -> float:
     "Largest memory that a renderer of the browsers started here has had so far, in MB (Linux)."
     most = 0
@@ -306,40 +294,6 @@ def live_first() -> Iterator[dict]:
                     if not visit:
                         time.sleep(10)  # what was compiled is kept a while later
                     context.close()
-        server.shutdown()
-
-
-def live_weight() -> Iterator[dict]:
-    """What a first visit loads, without the button: kilobytes as they lie on the server, requests,
-    how much moves while the page loads (cumulative layout shift), and its height in pixels, in
-    windows as wide as a desk and a phone."""
-    from playwright.sync_api import sync_playwright
-
-    chromium = shutil.which('chromium') or shutil.which('google-chrome')
-    handler = functools.partial(Host, directory=str(site()))
-    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with sync_playwright() as play:
-            browser = play.chromium.launch(executable_path=chromium, args=ARGUMENTS.split())
-            for page in WEIGHED:
-                for width in (1280, 390):
-                    context = browser.new_context(viewport=dict(width=width, height=900))
-                    tab, sizes = context.new_page(), {}
-                    tab.on('response', lambda got, to=sizes: to.update({got.url: got}))
-                    address = f'http://127.0.0.1:{server.server_port}/{page}.html'
-                    tab.goto(address, wait_until='networkidle')
-                    weight = sum(len(got.body()) for got in [*sizes.values()] if got.status == 200)
-                    measured = dict(
-                        width=width,
-                        kilobytes=f'{weight / 1000:.0f}',
-                        requests=len(sizes),
-                        shift=f'{tab.evaluate(SHIFT):.3f}',
-                        height=tab.evaluate('document.documentElement.scrollHeight'),
-                    )
-                    told = dict(versions=versions(browser), peak_mb='')
-                    yield machine.row(page, 'is loaded', **measured) | told
-                    context.close()
-            browser.close()
         server.shutdown()
 
 

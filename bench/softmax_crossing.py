@@ -16,6 +16,7 @@ solvers alike. Seconds are those of the epochs alone.
 
 `softmax_crossing_others`: LinearSVC, and Adagrad in PyTorch, which is ahead in `softmax_race.py`,
 the gradient by hand, 256 rows a step. `softmax_crossing_large`: 30,000 and 100,000 classes.
+`softmax_crossing_auto`: what `SoftmaxClassifier()` takes on such rows.
 """
 
 from __future__ import annotations
@@ -390,21 +391,67 @@ def softmax_crossing_others() -> list[dict]:
         task = f'{kind}, {n_classes} classes'
         whole = kind == 'docstrings' or n_classes < 3000
 
-        def svc(task=task, rows=rows, whole=whole):
-            if not whole:
-                return [svc_pace(task, rows)]
-            return [svc_run(task, rows, c) for c in (0.1, 1.0, 10.0)]
+        if whole:
+            for c in (0.1, 1.0, 10.0):
 
-        out += machine.kept(f'{task}, LinearSVC', svc)
+                def svc(task=task, rows=rows, c=c):
+                    return svc_run(task, rows, c)
+
+                out.append(machine.kept(f'{task}, LinearSVC, {c:g}', svc))
+        else:
+
+            def pace(task=task, rows=rows):
+                return svc_pace(task, rows)
+
+            out.append(machine.kept(f'{task}, LinearSVC', pace))
     for kind, X, y in tasks(1000):
         task = f'{kind}, {len(np.unique(y))} classes'
         if not machine.peer_python():
             break
+        for rate in TORCH_RATES:
 
-        def torch_runs(task=task, rows=prepared(X, y)):
-            return [torch_run(task, rows, c, 8) for c in TORCH_RATES]
+            def adagrad(task=task, rows=prepared(X, y), rate=rate):
+                return torch_run(task, rows, rate, 8)
 
-        out += machine.kept(f'{task}, PyTorch', torch_runs)
+            out.append(machine.kept(f'{task}, PyTorch, {rate:g}', adagrad))
+    return out
+
+
+def softmax_crossing_auto() -> list[dict]:
+    """`SoftmaxClassifier()` beside its own other choices on the rows of `softmax_crossing` with
+    1,000 to 3,000 classes: with the class means that its search may begin at left out, by
+    `weights="support"`, and by `solver="implicit"`. Seconds are those of `fit`, search included."""
+    import machine
+
+    from extreme_opt.softmax import SoftmaxClassifier, rates
+
+    warnings.simplefilter('ignore')
+    choices: dict = dict(auto={}, zero={}, support=dict(weights='support'))
+    choices |= dict(implicit=dict(solver='implicit', weights='dense'))
+    y, length = np.arange(600) // 3, rates._mean_length
+    for given in choices.values():  # compiled before the clock
+        SoftmaxClassifier(**given).fit(scipy.sparse.eye_array(200, dtype=np.float32).tocsr()[y], y)
+    out: list[dict] = []
+    for kind, X, y in tasks(3000):
+        rows, n_classes = narrow(prepared(X, y)), len(np.unique(y))
+        if n_classes < 1000:
+            continue
+        for name in choices:
+
+            def fitted(name=name, rows=rows, task=f'{kind}, {n_classes} classes'):
+                X, labels, new, truth, _ = rows
+                rates._mean_length = length if name == 'auto' else lambda *_: 0.0
+                mark = time.process_time()
+                model = SoftmaxClassifier(**choices[name]).fit(X, labels)
+                seconds = time.process_time() - mark
+                rates._mean_length = length
+                told = dict(epochs=f'{model.settings_["max_epochs"]:g}')
+                told |= dict(mean_length=f'{model.settings_.get("mean_length", 0):.1f}')
+                told |= dict(log_loss=f'{model.log_loss(new, truth):.4f}')
+                told |= dict(top_1=f'{np.mean(model.predict(new) == truth):.4f}')
+                return machine.row(name, task, f'{seconds:.3f}', **told)
+
+            out.append(machine.kept(f'{kind}, {n_classes} classes, {name}', fitted))
     return out
 
 

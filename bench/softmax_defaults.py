@@ -287,7 +287,9 @@ def code_of(homes):
     texts, files = [], []
     for home in homes:
         for path in sorted(home.rglob('*.py')):
-            if {'tests', 'test', 'site-packages', 'lib2to3'}.intersection(path.parts):
+            if {'tests', 'test', 'site-packages', 'lib2to3'}.intersection(
+                path.relative_to(home).parts
+            ):
                 continue
             code = path.read_text(encoding='utf-8')
             lines = code.splitlines()

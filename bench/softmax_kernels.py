@@ -7,10 +7,6 @@ exactly the cells that the updates touch, in the same order, and does nothing el
 bytes in and 4 out per cell, although the machine moves a line of 64 for most of them). Seconds are
 per pass, medians over rounds in which all jobs alternate.
 
-- `softmax_umax`: U-max on docstring sentences (5 other classes per update) against the NumPy loop
-  of the page nbs/engine/softmax/30_umax (same draws, same start) and the limit; printed for
-  orientation, as many cells at random places of a table as large as the weights, and streaming.
-  `log_loss` is that after one pass, in nats.
 - `softmax_implicit`: one implicit step (one wrong class) on shape A and on docstring sentences,
   against a vanilla SGD step on the same draws (`UMax` with its threshold out of reach), the NumPy
   step of the page with Brent's method (its row dense and ready, its two classes in one piece of
@@ -41,27 +37,12 @@ from numba import njit
 from extreme_opt import data
 from extreme_opt.core import minimize
 from extreme_opt.core.compiled import parallel_for
-from extreme_opt.softmax import DoubleSum, Draw, ImplicitSGD, UMax
+from extreme_opt.softmax import DoubleSum, Draw, ImplicitSGD
 from extreme_opt.softmax.implicit import implicit_update, implicit_updates
 from extreme_opt.softmax.umax import umax_updates
 
-RATE, UMAX_RATE, N_OTHERS, ROUNDS, FEW = 100.0, 0.1, 5, 9, 300
+RATE, ROUNDS, FEW = 100.0, 9, 300
 touch_places = njit(nogil=True)(machine.touch_places.py_func)
-
-
-def umax_update(problem, params, i, others, rate):
-    "One update on a sparse row, as a loop in NumPy makes it."
-    (weights, log_norms), y, rows = problem.unpack(params), problem.labels[i], problem.features
-    part = slice(rows.indptr[i], rows.indptr[i + 1])
-    columns, x = rows.indices[part], rows.data[part]
-    gaps = weights[np.ix_(others, columns)] @ x - weights[y, columns] @ x
-    best = np.logaddexp(0, np.logaddexp.reduce(gaps))
-    if log_norms[i] <= best - 1:
-        log_norms[i] = best
-    ratios = (problem.n_classes - 1) / len(others) * np.exp(gaps - log_norms[i])
-    weights[np.ix_(others, columns)] -= rate * np.outer(ratios, x)
-    weights[y, columns] += rate * ratios.sum() * x
-    log_norms[i] = max(0, log_norms[i] - rate * (1 - np.exp(-log_norms[i]) - ratios.sum()))
 
 
 def shape_a(
@@ -106,54 +87,6 @@ def medians(seconds: dict[str, list[float]], problem: DoubleSum) -> dict[str, fl
     for name, each in middle.items():
         print(f'{name:<9}{each / problem.n_samples * 1e9:9.0f} ns per update')
     return middle
-
-
-def softmax_umax() -> list[dict]:
-    problem = docstrings()
-    rng, rows = np.random.default_rng(0), problem.features
-    draw = problem.draw(rng, problem.n_samples, N_OTHERS)
-    task = (
-        f'docstrings: {problem.n_samples} rows, {problem.n_classes} classes, {problem.n_features}'
-        f' words, {rows.nnz / problem.n_samples:.1f} per row'
-    )
-    kernel, slow = problem.init_params(), problem.init_params()
-
-    def loop(some=slice(None)):
-        for i, others in zip(draw.sample[some], draw.others[some], strict=True):
-            umax_update(problem, slow, i, others, UMAX_RATE)
-
-    umax_updates(problem, kernel, draw, UMAX_RATE)
-    loop()
-    losses = problem.log_loss(kernel), problem.log_loss(slow)
-    solver = UMax(learning_rate=UMAX_RATE, n_negatives=N_OTHERS)
-    state, places = UMax().init(problem, problem.init_params()), places_of(problem, draw)
-    limit, moved = machine.touch_job(places, problem.n_weights)
-    stream, stream_bytes = machine.stream_seconds()
-    jobs = {
-        'limit': limit,
-        'kernel': lambda: umax_updates(problem, kernel, draw, UMAX_RATE),
-        'step': lambda: solver.step(problem, state, rng),
-        'numpy': lambda: loop(slice(0, FEW)),
-        'random': machine.random_job(len(places), problem.n_weights)[0],
-        'stream': stream,
-    }
-    seconds = machine.alternate(jobs, ROUNDS)
-    middle = medians(seconds, problem)
-    for name in ('limit', 'kernel', 'random', 'stream'):
-        n_bytes = stream_bytes if name == 'stream' else moved
-        print(f'{name:<8}{n_bytes / middle[name] / 1e9:8.2f} GB/s')
-    faster = machine.ratio(seconds['numpy'], seconds['kernel'])
-    machine.asked('NumPy loop over kernel', faster, 10)
-    machine.asked('share of the limit', machine.ratio(seconds['limit'], seconds['kernel']), 0.3)
-    return [
-        machine.row(method, task, f'{middle[name]:.4f}', peer=peer, **measured)
-        for method, name, peer, measured in (
-            ('umax_updates', 'kernel', 'kernel', dict(log_loss=f'{losses[0]:.4f}')),
-            ('UMax.step, draws and copy included', 'step', 'solver', {}),
-            ('umax_update in a loop', 'numpy', 'NumPy loop', dict(log_loss=f'{losses[1]:.4f}')),
-            ('touch the same cells', 'limit', 'machine limit', {}),
-        )
-    ]
 
 
 def softmax_implicit() -> Iterator[dict]:

@@ -3,10 +3,8 @@
 import re
 import tomllib
 from pathlib import Path
-from urllib.parse import quote
 
 SETTINGS = Path(__file__).resolve().parent.parent / 'pyproject.toml'
-BRANCH = 'main'
 
 
 def of(settings: Path = SETTINGS) -> tuple[str, str]:
@@ -21,20 +19,3 @@ def version() -> str:
     found = re.search(r'^__version__ = "(.+)"$', text, flags=re.M)
     assert found is not None
     return found[1]
-
-
-def launch_links(page: str, settings: Path = SETTINGS) -> dict[str, str]:
-    "Links that open a notebook (path from the root) in Colab and Binder; none without an address."
-    repository, _ = of(settings)
-    if not repository:
-        return {}
-    found = re.fullmatch(r'https://github\.com/([\w.-]+/[\w.-]+)', repository)
-    if found is None:
-        raise ValueError(
-            f'Repository = {repository} in {settings.name}, but launch buttons need '
-            'https://github.com/OWNER/NAME; leave it out to have no buttons'
-        )
-    return {
-        'Colab': f'https://colab.research.google.com/github/{found[1]}/blob/{BRANCH}/{quote(page)}',
-        'Binder': f'https://mybinder.org/v2/gh/{found[1]}/{BRANCH}?urlpath=lab/tree/{quote(page)}',
-    }

@@ -24,8 +24,6 @@ holds no measured number. A row of the table is
                                        # kernel is
     best = "log_loss < 0.1"            # of several settings the fastest that gets there counts, on
                                        # both sides; who never does was stopped, at its longest
-    baseline = true                    # the peer is a plainer form of the same method, not another
-                                       # program
     [[race.why]]
     where = "digits.*lbfgs.*time"      # regular expression over "task | peer | time", memory or
                                        # quality in the last place
@@ -78,7 +76,6 @@ class Line(NamedTuple):
     script: str
     threads: str
     whys: tuple[tuple[str, str], ...]
-    baseline: bool = False  # the peer is a plainer form of the same method
     measured: str = ''  # what `quality` is
 
     @property
@@ -177,7 +174,6 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
     }
     common |= dict(
         whys=tuple((why['where'], ' '.join(why['text'].split())) for why in race.get('why', [])),
-        baseline=race.get('baseline', False),
         measured=race.get('measured', ''),
     )
     for mine in ours:
@@ -366,35 +362,23 @@ def grid(columns: str, rows, kind: str = 'races') -> list[str]:
     return [f'::: {{.{kind}}}', f'| {columns} |', '|---' * n + '|', *lines, ':::', '']
 
 
-def rows_figure(names: list[str]):
-    "Figure and axes with a row for each name, which stands above it, so that a phone shows it all."
+def race_figure(found: list[Line], path: Path) -> str:
+    """Time ratios, a line for each method and a dot for each race; what it shows, in words. With
+    twice the dots of a screen and few colors, so few bytes."""
     import matplotlib
+    from PIL import Image
 
     matplotlib.use('Agg')
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5, 1 + 0.36 * len(names)), layout='constrained')
-    axes = figure.subplots()
-    axes.set(yticks=range(len(names)), ylim=(len(names) - 0.6, -0.75), yticklabels=[])
-    axes.tick_params(left=False)
-    for at, name in enumerate(names):
-        axes.text(0.01, at - 0.4, name, transform=axes.get_yaxis_transform(), va='center', size=9)
-    return figure, axes
-
-
-def save(figure, path: Path):
-    "With twice the dots of a screen and few colors, so few bytes."
-    from PIL import Image
-
-    figure.savefig(path, dpi=216)
-    Image.open(path).quantize(64).save(path, optimize=True)
-
-
-def race_figure(found: list[Line], path: Path) -> str:
-    "Time ratios, a line for each method and a dot for each race; what it shows, in words."
     shown = [line for line in found if line.time and line.threads in ('', '1')]
     methods = list(dict.fromkeys(line.method for line in shown))
-    figure, axes = rows_figure(methods)
+    figure = Figure(figsize=(5, 1 + 0.36 * len(methods)), layout='constrained')
+    axes = figure.subplots()
+    axes.set(yticks=range(len(methods)), ylim=(len(methods) - 0.6, -0.75), yticklabels=[])
+    axes.tick_params(left=False)
+    for at, name in enumerate(methods):  # above its row, so that a phone shows it all
+        axes.text(0.01, at - 0.4, name, transform=axes.get_yaxis_transform(), va='center', size=9)
     colors = dict(
         zip(CHAPTERS, ('#666666', '#1b6ca8', '#b8552c', '#3a7d44', '#7a4f9a'), strict=True)
     )
@@ -416,46 +400,14 @@ def race_figure(found: list[Line], path: Path) -> str:
     axes.xaxis.set_major_formatter(lambda value, _: f'{value:g}')
     axes.tick_params(top=True, labeltop=True)
     axes.grid(axis='x', alpha=0.3)
-    save(figure, path)
+    figure.savefig(path, dpi=216)
+    Image.open(path).quantize(64).save(path, optimize=True)
     ahead = sum(line.time > 1 / TIE for line in shown)
     behind = sum('time' in line.lost() for line in shown)
     return (
         f'A line for each of {len(methods)} methods and a dot for each race on one thread, on a'
         f' logarithmic axis around 1: ours is faster in {ahead}, the peer in {behind} of'
         f' {len(shown)}.'
-    )
-
-
-def roof_figure(rows: list[tuple[str, dict]], path: Path) -> str:
-    "Shares of the limit as bars."
-    figure, axes = rows_figure([name for name, _ in rows])
-    colors = dict(
-        places='#1b6ca8', stream='#3a7d44', cache='#8fb339', flops='#b8552c', exps='#7a4f9a'
-    )
-    for at, (_, found) in enumerate(rows):
-        axes.barh(at, 100 * float(found['share']), color=colors[found['bound']], height=0.4)
-    for name, color in colors.items():
-        if any(found['bound'] == name for _, found in rows):
-            axes.barh([0], [0], color=color, label=BOUNDS[name])
-    figure.legend(
-        fontsize=9,
-        title='bound by',
-        title_fontsize=9,
-        loc='outside lower center',
-        ncols=2,
-        frameon=False,
-    )
-    top = max(100.0, *(105 * float(found['share']) for _, found in rows))
-    axes.axvline(100, color='0.35', lw=1)
-    axes.set(xlim=(0, top), xlabel='per cent of the limit that is reached')
-    axes.grid(axis='x', alpha=0.3)
-    save(figure, path)
-    best = max(rows, key=lambda row: float(row[1]['share']))
-    least = min(rows, key=lambda row: float(row[1]['share']))
-    return (
-        f'A bar for each of {len(rows)} kernels: the most of its limit reaches {best[0]}'
-        f' ({float(best[1]["share"]):.0%}), farthest from it is {least[0]}'
-        f' ({float(least[1]["share"]):.0%}).'
     )
 
 
@@ -617,9 +569,7 @@ def fold(summary: str, text: list[str]) -> list[str]:
 
 
 def index_page(folder: Path) -> list[str]:
-    every, targets = lines(), aims()
-    found = [line for line in every if not line.baseline]
-    plainer = [line for line in every if line.baseline]
+    found, targets = lines(), aims()
     alt = race_figure(found, folder / 'races.png')
     text = head(
         'Measurements',
@@ -661,7 +611,7 @@ def index_page(folder: Path) -> list[str]:
         '',
     ]
     seen, lost = set(), []
-    for (method, why), group in reasons(every).items():
+    for (method, why), group in reasons(found).items():
         names = '; '.join(
             f'{cell(line.peer)} on {cell(re.split(": |, p=", line.task)[0])}'
             + ('' if aspect == 'time' else f' ({aspect})')
@@ -676,7 +626,7 @@ def index_page(folder: Path) -> list[str]:
             + f'**{cell(method)}**, behind {names}. {why}',
             '',
         ]
-    text += fold(f'{len(reasons(every))} reasons', lost)
+    text += fold(f'{len(reasons(found))} reasons', lost)
 
     def cells(aim):
         reached = 'not measured' if aim.reached is None else plain(aim.reached)
@@ -688,14 +638,6 @@ def index_page(folder: Path) -> list[str]:
         '## What was aimed at',
         '',
         *grid('Aim | Goal | Reached | Verdict', map(cells, targets)),
-        '## Against the plain form of the same method',
-        '',
-        (
-            'What compiling, sparsity and a better order of the work are worth: the same numbers,'
-            ' and our code on both sides.'
-        ),
-        '',
-        *fold(f'{len(plainer)} rows', race_table(plainer)),
     ]
 
 
@@ -726,7 +668,7 @@ weights stay in the near caches: that, and the places, would have to overlap alt
 of 100%."""
 
 
-def roof_page(folder: Path) -> list[str]:
+def roof_page() -> list[str]:
     told = table('roofline')
     kernels = [row for row in told if row['peer'] == 'limit']
     rates = [row for row in told if row['peer'] == 'machine']
@@ -736,10 +678,6 @@ def roof_page(folder: Path) -> list[str]:
     )
     if not kernels:
         return [*text, 'Nothing has been measured yet: `make bench name=roofline`.', '']
-    alt = roof_figure(
-        [(f'{row["method"]}, {row["task"].split(":")[0]}', row) for row in kernels],
-        folder / 'roofline.png',
-    )
     machine, counted, spent = [], [], []
     for row in rates:
         size, unit = UNITS[row['unit']]
@@ -755,8 +693,17 @@ def roof_page(folder: Path) -> list[str]:
         costs = [f'{float(one):.1%}' if one else '' for one in parts]
         spent.append((*name, *costs, f'{float(near):.0%}' if near else ''))
     columns = 'Kernel | Task | Share of limit | Bound by | Flops | Bytes | Cells far apart'
-    text += [ROOF, '', f'![{alt}](roofline.png)', '']
-    text += ['## The machine', '', *grid('What | Rate', machine), '## The kernels', '', COUNTED, '']
+    text += [
+        ROOF,
+        '',
+        '## The machine',
+        '',
+        *grid('What | Rate', machine),
+        '## The kernels',
+        '',
+        COUNTED,
+        '',
+    ]
     text += [*grid(f'{columns} | Exponentials', counted), SPENT, '']
     text += grid(' | '.join(['Kernel', 'Task', *BOUNDS.values(), 'Weights in the cache']), spent)
     for note in spec().get('roofline', []):
@@ -824,7 +771,7 @@ def live_page() -> list[str]:
         counted = {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
         said = '; '.join(f'{count} {cell(reason)}' for reason, count in counted.items())
         text.append(f'- {name}: {said}')
-    return [*text, '', *first_outputs(), *weights()]
+    return [*text, '', *first_outputs()]
 
 
 def aims_missed(rows) -> str:
@@ -870,32 +817,10 @@ def first_outputs() -> list[str]:
     return text + grid(names, lines)
 
 
-def weights() -> list[str]:
-    "What a first visit of some pages loads, and how much moves meanwhile."
-    rows = table('live_weight')
-    if not rows:
-        return []
-    text = [
-        '## What a page loads',
-        '',
-        'A first visit without the button, from a server that does not compress: kilobytes, '
-        'requests, how much moves while the page loads (cumulative layout shift), and the height '
-        'of the page, in windows of 1280 and of 390 pixels.',
-        '',
-    ]
-    lines = []
-    for page in dict.fromkeys(row['method'] for row in rows):
-        here = [row for row in rows if row['method'] == page]
-        both = [', '.join(row[name] for row in here) for name in ('kilobytes', 'shift', 'height')]
-        lines.append((f'[{page}](/{page}.html)', both[0], here[0]['requests'], *both[1:]))
-    names = 'Page | kB: 1280, 390 | Requests | Shift: 1280, 390 | Height, pixels: 1280, 390'
-    return text + grid(names, lines)
-
-
 def write_pages(folder: Path) -> list[str]:
     "Write the pages and give their sidebar."
     folder.mkdir(parents=True)
-    pages = dict(index=index_page(folder), roofline=roof_page(folder), runs=runs_page())
+    pages = dict(index=index_page(folder), roofline=roof_page(), runs=runs_page())
     if table('live_pages'):
         pages['live'] = live_page()
     for name, text in pages.items():

@@ -1,10 +1,29 @@
-"""A problem set of three questions and the submissions of a made-up class, for tests of the grader."""
+"""A problem set of three questions and the submissions of a made-up class, for tests of the grader;
+and the course, made once."""
 
 import copy
+import functools
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name('small_set.ipynb')
+
+
+@functools.cache
+def course(folder):
+    "All problem sets as `make course` writes them, in an environment that is not activated."
+    done = subprocess.run(
+        [sys.executable, 'assignments/make.py', f'out={folder}/course'],
+        cwd=SOURCE.parents[2],
+        env=dict(os.environ, PATH=os.defpath),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / 'course'
 
 
 def source():

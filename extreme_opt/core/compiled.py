@@ -6,6 +6,7 @@
 __all__ = ['plain_njit', 'njit', 'prefetch', 'timed_chunks', 'parallel_for']
 
 # %% ../../nbs/engine/core/05_compiled.ipynb #e283f00e
+import ast
 import hashlib
 import logging
 import os
@@ -51,12 +52,67 @@ def plain_njit(function: Callable | None = None, **settings: Any) -> Callable:
 
 # %% ../../nbs/engine/core/05_compiled.ipynb #7e0d9300
 @cache
-def _sources() -> str:
-    "A digest of all sources of this package."
-    digest = hashlib.blake2b(digest_size=16)
+def _texts() -> dict[str, tuple[bytes, bool]]:
+    "Sources of this package as they are when it is imported, and which are of a package."
     root = Path(str(find_spec('extreme_opt').origin)).parent  # type: ignore[union-attr]
+    found = {}
     for path in sorted(root.rglob('*.py')):
-        digest.update(path.read_bytes())
+        *above, last = path.relative_to(root.parent).with_suffix('').parts
+        name = above if last == '__init__' else [*above, last]
+        found['.'.join(name)] = path.read_bytes(), name is above
+    return found
+
+
+_DYNAMIC = {'import_module', '__import__', 'exec', 'eval', 'find'}
+
+
+@cache
+def _imports(module: str) -> set[str]:
+    "Modules that one imports while it is imported; all where its source does not tell which."
+    text, is_package = _texts()[module]
+    try:
+        tree = ast.parse(text)
+    except Exception:  # SystemError: Python 3.11, when another thread parses at the same time
+        return set(_texts())
+    bodies = {one.name: one.body for one in tree.body if isinstance(one, ast.FunctionDef)}
+    home = module.split('.')[: None if is_package else -1]
+    asked, todo = set(), list[ast.AST](tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Import):
+            asked |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = home[: len(home) + 1 - node.level] if node.level else []
+            base = '.'.join([*above, *filter(None, [node.module])])
+            names = {f'{base}.{one.name}' for one in node.names}
+            asked |= {one if one in _texts() else base for one in names}
+        elif isinstance(node, ast.FunctionDef):
+            todo += node.decorator_list  # what is in it is not run yet
+        else:
+            name = getattr(node, 'id', getattr(node, 'attr', ''))
+            if name in _DYNAMIC:
+                return set(_texts())
+            todo += bodies.pop(name, [])  # run now, or handed on
+            todo += ast.iter_child_nodes(node)
+    ours = {one for one in asked if one.partition('.')[0] == 'extreme_opt'}
+    if not ours <= set(_texts()):
+        return set(_texts())
+    packages = tuple(f'{one}.' for one in ours if _texts()[one][1])
+    return ours | {name for name in _texts() if name.startswith(packages)}
+
+
+@cache
+def _sources(module: str) -> str:
+    "A digest of a module and of all that it imports, or of all sources for one that is not ours."
+    known, more = set[str](), {module}
+    if module not in _texts():
+        known, more = set(_texts()), set()
+    while more:
+        known |= more
+        more = {two for one in more for two in _imports(one)} - known
+    digest = hashlib.blake2b(digest_size=16)
+    for name in sorted(known):
+        digest.update(name.encode() + _texts()[name][0])
     return digest.hexdigest()
 
 
@@ -77,7 +133,7 @@ def _say_compiling() -> None:  # once
 
 
 def _keep(kernel: Any) -> None:
-    "Have the machine code of a kernel kept on disk for as long as the sources stay as they are."
+    "Have the machine code of a kernel kept on disk for as long as its sources stay as they are."
     try:
         kernel.enable_caching()
     except RuntimeError:
@@ -102,10 +158,12 @@ def _keep(kernel: Any) -> None:
 
     kernel._cache.load_overload = kept_or_say
     file = kernel._cache._cache_file
-    file._source_stamp = _sources() if ours else (file._source_stamp, _sources())
-    load = file._load_index
+    of_file, load = file._source_stamp, file._load_index
+    _texts()  # now: a file that changes after its import is not what is compiled
 
     def load_or_compile() -> Any:
+        kept_by = _sources(kernel.__module__)
+        file._source_stamp = kept_by if ours else (of_file, kept_by)
         try:
             return load()
         except Exception:  # numba reads types before the stamp; those of other sources may be gone
@@ -124,7 +182,7 @@ def _keep(kernel: Any) -> None:
 
 
 def njit(function: Callable | None = None, *, cache: bool = False, **settings: Any) -> Any:
-    """`numba.njit` where numba is there; kept code follows the sources of the whole package.
+    """`numba.njit` where numba is there; kept code follows the sources that it is made of.
 
     Parameters
     ----------

@@ -62,6 +62,7 @@ from .rates import (
     falling,
     fixed_rows,
     search_size,
+    _start_at_means,
 )
 from .rotation import Rotation
 from .support import OnSupport, _same_weights
@@ -192,6 +193,22 @@ def _divided(rows: Any, scales: np.ndarray) -> Any:
     return scipy.sparse.csr_array(
         (rows.data / scales[rows.indices], rows.indices, rows.indptr), shape=rows.shape
     )
+
+
+def _filled(rows: Any) -> np.ndarray | None:
+    "Columns with entries, of sparse rows where they are at most half; None: all are taken."
+    if not scipy.sparse.issparse(rows):
+        return None
+    found = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
+    return found if 0 < len(found) <= rows.shape[1] // 2 else None
+
+
+def _at_columns(rows: Any, columns: np.ndarray) -> Any:
+    "Sparse rows, whose entries are all in these columns, without the others."
+    place = np.zeros(rows.shape[1], rows.indices.dtype)
+    place[columns] = np.arange(len(columns))
+    cells = rows.data, place[rows.indices], rows.indptr
+    return scipy.sparse.csr_array(cells, shape=(rows.shape[0], len(columns)))
 
 
 def _height(rows: Any, weights: np.ndarray | None = None) -> float:
@@ -326,7 +343,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         Above one: "implicit", "umax" and "sgd" share the weights without locks, another
         result each time. None is 1, -1 all processors.
     checkpoint : str, Path or None, default=None
-        File that the run is kept in, and continued from where it is there.
+        File that the run is kept in, and continued from where it is there. A run that goes on
+        keeps the rates of its first fit; learning_rate_decay="auto" depends on max_epochs for
+        "exact" and on a support, so give the number to get what one long fit gives.
     client : Client, str or None, default=None
         Dask client whose workers hold the rows, or "local"; None: this process. "rotation" and
         "lbfgs" run on workers, with the result that they have without a client.
@@ -350,8 +369,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     rate_search_ : list
         Rates that a search tried, with their losses.
     settings_ : dict
-        What stands for "auto": solver, learning_rate, learning_rate_decay, max_epochs, ridge;
-        with weights on a support also that, the number and share of cells, and the reason.
+        What stands for "auto": solver, learning_rate, learning_rate_decay, max_epochs, ridge,
+        and the `mean_length` of class means where the fit began at them; with weights on a
+        support also that, the number and share of cells, and the reason.
     scales_ : ndarray of shape (n_features,) or None
         What solver="auto" divided the columns by inside, because their units differ; None: by
         nothing. `coef_` is in the units of X, the chosen ridge in those of the divided columns.
@@ -548,6 +568,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     _means: Any = None  # of the columns, taken off inside
     scales_: Any = None
     _pull = 0.0  # the ridge that is used
+    _columns: Any = None  # those with entries, where the run has only these
 
     def _look(self, rows: Any, n_classes: int) -> Any:
         "What \"auto\" takes for such rows: the solver, and units of the columns. And the rows."
@@ -675,6 +696,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         exact, n_classes = self._kind == 'lbfgs', len(self.classes_)
         kind = np.dtype('float64' if exact else self.dtype)
         rows = self._in_units(rows).astype(kind, copy=False)
+        if self._columns is not None:
+            rows = _at_columns(rows, self._columns)
         if self.fit_intercept:
             rows = with_intercept(rows, self._height)
         settings: dict = dict(
@@ -706,7 +729,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     _by_column = False  # how the parameters of the run are laid out
 
     def _weights(self) -> np.ndarray:
-        width = self.n_features_in_ + (self._height > 0)
+        n_columns = self.n_features_in_ if self._columns is None else len(self._columns)
+        width = n_columns + (self._height > 0)
         if self._by_column:
             weights = self.run_.state.params.reshape(width, len(self.classes_)).T
             return weights if self._scale == 1 else weights * weights.dtype.type(self._scale)
@@ -718,7 +742,11 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self._on_support:
             return self._adopt_support()
         weights, means, scales = self._weights(), self._means, self.scales_
-        self.coef_ = weights[:, : self.n_features_in_]
+        if self._columns is None:
+            self.coef_ = weights[:, : self.n_features_in_]
+        else:
+            self.coef_ = np.zeros((len(weights), self.n_features_in_), weights.dtype)
+            self.coef_[:, self._columns] = weights[:, : len(self._columns)]
         self.intercept_ = (
             weights[:, -1] * weights.dtype.type(self._height)
             if self._height > 0
@@ -751,7 +779,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             run.state.n_iter
             and not self.coef_.any()
             and hasattr(problem, 'features')
-            and abs(problem.features[:, : self.n_features_in_]).max() > 0
+            and abs(problem.features[:, : problem.n_features - problem.n_unpenalized]).max() > 0
         ):
             warn_not_converged(self, run, 'the weights are zero: scale the columns of X')
         elif exact and hasattr(problem, 'features'):
@@ -841,7 +869,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             counts = np.maximum(self.class_count_, self.class_count_[seen].min())
             offsets = offsets - tau * np.log(counts / self.class_count_.sum())
         streamed = getattr(self, '_n_batches', 0)  # a class may come with a later batch
-        if self._hinge and not streamed and not seen.all():  # a margin below -1 costs no more
+        if not streamed and not seen.all():  # few draws, or margins, leave it some probability
             offsets = offsets - np.where(seen, 0, 40).astype('f4')
         return offsets
 
@@ -863,13 +891,14 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             )
         params = problem.init_params()
         weights, *log_norms = problem.unpack(params)
-        weights[:, : self.n_features_in_] = coef.toarray() if scipy.sparse.issparse(coef) else coef
         means, scales = self._means, self.scales_
         if self._scale != 1:
             coef, intercept = coef / self._scale, intercept / self._scale
-            weights[:, : self.n_features_in_] = coef
+        own = coef if self._columns is None else coef[:, self._columns]
+        own = own.toarray() if scipy.sparse.issparse(own) else own
+        weights[:, : own.shape[1]] = own
         if scales is not None:
-            weights[:, : self.n_features_in_] *= scales
+            weights[:, : own.shape[1]] *= scales if self._columns is None else scales[self._columns]
         if self._height:
             shift = 0.0 if means is None else coef @ means
             weights[:, -1] = (intercept + shift) / self._height
@@ -1094,6 +1123,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self._scale = self.rate_search_[-1]['scale'] if self.rate_search_ else _USUAL_SCALE
         self.settings_ = dict(solver=self._kind, max_epochs=epochs, ridge=self._pull)
         self.settings_['loss'] = 'squared_hinge' if self._hinge else 'softmax'
+        length = self.rate_search_[-1].get('mean_length', 0.0) if self.rate_search_ else 0.0
+        if length:
+            self.settings_['mean_length'], start = length, _start_at_means(problem, length)
         self.learning_rate_ = float(rate)
         if self._kind != 'lbfgs':
             self.settings_ |= dict(
@@ -1128,6 +1160,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         blends = self._may_blend(samples.rows)
         if self._on_support:
             return self._fit_support(*samples, before)
+        fresh = self._kind == 'exact' and before is None  # or there may be weights elsewhere
+        self._columns = _filled(samples.rows) if fresh else None
         problem = self._make_problem(samples.rows, samples.labels, samples.weights)
         params = None if before is None else self._start_from(problem, *before[:2])
         near = self._near_lists(problem)
@@ -1135,7 +1169,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         problem, start = self._choose_unless_known(problem, near, samples.ids, before, best)
         limits = self._limits()
         if params is None and start is not None:
-            params, limits['tol'] = start, limits['tol'] * _from_zero(problem, start)
+            params = start
+            if self._batch:
+                limits['tol'] *= _from_zero(problem, start)
         run = self._stopped(samples, params, limits) if self._stops else None
         if run is None:
             run = self._run(problem, near, params, limits)
@@ -1175,8 +1211,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         some, judge = self._hold_out(*samples)
         problem = self._make_problem(some.rows, some.labels, some.weights)
         run = self._run(problem, self._near_lists(problem), params, limits, judge)
-        ended = run.status in (Status.MAX_EPOCHS, Status.MAX_ITER)
-        self.settings_['stopped'] = not (ended and run.state.best_step == run.state.n_iter)
+        self._note_stop(run)
         return run if self.settings_['stopped'] else None
 
     def _named(self) -> str:
@@ -1244,6 +1279,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
                 'collection; set weights="dense", or call fit(X.compute(), y.compute())'
             )
         self._on_support, self.class_count_ = False, found.counts.astype(float)
+        self._columns = None
         if self.solver not in ('lbfgs', 'rotation'):
             raise TypeError(
                 f'solver={self.solver!r} draws rows, which stay in one process; with dask '
@@ -1321,7 +1357,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             self._scale = _USUAL_SCALE if self._hinge else 1.0
             self.class_count_ = np.zeros(len(self.classes_))
             self._many = len(self.classes_) > _MOST_EXACT
-        self._batch = False  # from here on by updates
+        self._batch, self._columns = False, None  # from here on by updates, of any column
         if first and not self._choose_weights(rows):
             self._check_memory(rows.shape[1])
         self._check_size(rows)

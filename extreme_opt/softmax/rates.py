@@ -147,6 +147,7 @@ MOST_UNEQUAL = 30.0, 1000.0  # columns in one unit: widths, largest over the ten
 ENOUGH = 0.998  # a longer run, or a ridge, has to lower the log-loss by this factor
 AMPLE = 0.985  # by so much, or the next longer run is not tried
 MOST_LOSS = 1.0075  # times the log-loss that margins in the scores may cost, error included
+_LENGTHS = 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0  # of means, for rows of length 1
 
 
 def fixed_rows(problem: Any, n_rows: int) -> np.ndarray:
@@ -245,6 +246,48 @@ def split_off(
     return problem.take(rest), problem.take(np.flatnonzero(judged)), int(judged.sum())
 
 
+def _class_means(problem: Any, rows: np.ndarray) -> Any:
+    "Mean of these sparse rows for each class, brought to length one; without an intercept."
+    counts = problem.sample_weight
+    cells = np.ones(len(rows)) if counts is None else counts[rows], problem.labels[rows], rows
+    some = scipy.sparse.csr_array((cells[0], cells[1:]), (problem.n_classes, problem.n_samples))
+    width = problem.n_features - problem.n_unpenalized
+    means = scipy.sparse.csr_array((some @ problem.features)[:, :width])
+    norms = np.sqrt(squared_row_norms(means))
+    means.data /= np.repeat(np.where(norms > 0, norms, 1.0), np.diff(means.indptr))
+    return means
+
+
+def _mean_length(problem: Any, groups: Any, seed: int) -> float:
+    "Length of class means with the least log-loss on some rows that had no part in them, or 0."
+    n_rows = min(problem.n_samples // 10, 500, 1_000_000 // problem.n_classes)
+    few = np.random.default_rng([seed, 9]).permutation(problem.n_samples)[:n_rows]
+    ids = np.arange(problem.n_samples) if groups is None else groups
+    aside = np.isin(ids, ids[few])
+    means = _class_means(problem, np.flatnonzero(~aside))
+    judged = few[np.diff(means.indptr)[problem.labels[few]] > 0]
+    if len(judged) < 20:
+        return 0.0
+    labels = problem.labels[judged]
+    scores = (problem.features[judged][:, : means.shape[1]] @ means.T).toarray()
+    gaps = scores - scores[np.arange(len(judged)), labels][:, None]
+    counts = None if problem.sample_weight is None else problem.sample_weight[judged]
+    if counts is not None and not counts.any():
+        return 0.0
+    unit = 1 / math.sqrt(float(np.mean(problem.squared_norms)) or 1.0)
+    lengths = np.array((0.0, *_LENGTHS)) * unit
+    losses = [np.average(log_sum_exp(each * gaps, axis=1), weights=counts) for each in lengths]
+    return float(lengths[np.argmin(losses)])
+
+
+def _start_at_means(problem: Any, length: float) -> np.ndarray:
+    "Weights of one length that point to the mean row of each class, and no intercepts."
+    params, means = problem.init_params(), _class_means(problem, np.arange(problem.n_samples))
+    classes = np.repeat(np.arange(problem.n_classes), np.diff(means.indptr))
+    params.reshape(-1, problem.n_classes)[means.indices, classes] = length * means.data
+    return params
+
+
 @_choosing()
 def choose_schedule(
     problem: Any,
@@ -287,7 +330,8 @@ def choose_schedule(
     -------
     tuple[float, float, float, list[dict]]
         Rate, epochs, ridge, and what each run reached; with too few rows to judge by, usual
-        values.
+        values. The last run began where the fit should: at the mean rows of the classes, brought
+        to the length `mean_length`, or at zero where that is 0.
     """
     words = problem.features.nnz / problem.n_samples if problem.is_sparse else problem.n_features
     n_rows = max(LEAST_ROWS, int(MOST_PRODUCTS / (words * problem.n_classes + 1)))
@@ -297,7 +341,9 @@ def choose_schedule(
     usual: tuple = rate or first / scale, n_epochs or 12.0, ridge or 0.0, []
     if rate is not None and n_epochs is not None:
         return usual
-    whole = problem.n_samples
+    whole, length = problem.n_samples, 0.0
+    if problem.is_sparse and not (by_margins or rate or n_epochs or ridge):
+        length = _mean_length(problem, groups, seed)
     if n_rows < whole:
         n_rows = n_rows if by_margins else max(LEAST_ROWS, n_rows // 2)
         rows = np.random.default_rng([seed, 7]).permutation(whole)[:n_rows]
@@ -308,9 +354,12 @@ def choose_schedule(
         return usual
     tried: list[dict] = []
     kind = 'missed' if by_margins else 'log_loss'
+    means = _start_at_means(part, length) if length else None
+    begin = 0.0
 
     def loss(step: float, epochs: float, pull: float = 0.0) -> float:
         here = dict(rate=step / scale, epochs=epochs, ridge=ridge or pull * scale / whole)
+        here['mean_length'] = begin
         for row in tried:
             if all(row[name] == here[name] for name in here):
                 return row[kind]
@@ -318,7 +367,7 @@ def choose_schedule(
         if pull:
             held = replace(part, ridge=pull * scale / part.n_samples)
         limits: dict = dict(max_epochs=epochs, loss_subset=0, seed=seed, verbose=verbose)
-        run = minimize(held, solver_at(step / scale, epochs), **limits)
+        run = minimize(held, solver_at(step / scale, epochs), means if begin else None, **limits)
         (weights,) = held.unpack(run.state.params)
         if kind == 'log_loss':
             tried.append(here | dict(log_loss=sample_loss(judged, weights)))
@@ -352,8 +401,17 @@ def choose_schedule(
         return rate or step / scale, n_epochs, ridge or 0.0, tried
     if n_epochs is not None:
         return rate or step / scale, n_epochs, ridge or 0.0, tried
+    for times in (1, 2) if length else ():  # means have to be ahead of twice as long a run, too
+        begin = 0.0
+        from_zero = loss(step, times * epochs)
+        begin = length
+        if loss(step, epochs) >= AMPLE * from_zero:
+            begin = 0.0
+            break
     pull, gain = 0.0, loss(step, 2 * epochs) / loss(step, epochs)
-    if ridge is None and rate is None and gain >= ENOUGH:  # a longer run fits noise
+    if begin and gain >= ENOUGH and ENOUGH * loss(step, 1.0) <= loss(step, epochs):
+        epochs = 1.0
+    elif ridge is None and rate is None and gain >= ENOUGH:  # a longer run fits noise
         least, twice, bold = loss(step, 2 * epochs), 2 * epochs, min(3 * step, STEPS[-1])
         for each in PULLS:
             if loss(bold, twice, each) < ENOUGH * least:
@@ -363,7 +421,7 @@ def choose_schedule(
     part_of_all = problem.n_samples / whole  # as many steps on all rows as on these
 
     def on_all(epochs: float) -> float:
-        return max(float(FIRST_EPOCHS), float(round(epochs * part_of_all)))
+        return max(min(epochs, float(FIRST_EPOCHS)), float(round(epochs * part_of_all)))
 
     if pull:  # with it, large rates and long runs do no harm
         return bold / scale, on_all(4 * epochs), pull * scale / whole, tried

@@ -23,7 +23,7 @@ from ..core.estimator import (
 )
 from ..core.linalg import check_sparse, omega
 from ..core.memory import check_memory, forecast_memory, free_memory
-from ..core.run import _choosing, minimize
+from ..core.run import Run, _choosing, minimize
 from ..core.solver import State, Status, updates_per_step
 from ..core.validation import (
     DECAY,
@@ -1807,18 +1807,14 @@ class OnSupport(Classifier):
 
     def _fit_support(self, rows, labels, ids, weights, before):
         "The fit from checked rows on."
-        judge, seed = None, seed_from(self.random_state)
+        seed = seed_from(self.random_state)
         copies = (rows.dtype != self.dtype) + (ids is not None and self.multilabel_)
         rows = scipy.sparse.csr_array(rows).astype(self.dtype, copy=False)
-        if self.early_stopping:
-            (rows, labels, ids, weights), judge = self._hold_out(rows, labels, ids, weights)
-            judge = _HeldOutLoss(judge.problem)
         old = None
         if before is not None:
             before = scipy.sparse.csr_array(before[0]), before[1]
             old = _pattern(before[0])
         problem = self._support_problem(rows, labels, weights, old, copies)
-        self._support = problem.support
         n_epochs = self._first_limit(_EPOCHS if self.max_epochs == 'auto' else self.max_epochs)
         groups, length = ids if self.multilabel_ else None, 0.0
         if before is None:
@@ -1828,11 +1824,23 @@ class OnSupport(Classifier):
             self.learning_rate_, self.rate_search_ = float(self.learning_rate), []
         elif not known:
             length = self._choose_support_rate(problem, n_epochs, groups, seed, length)
+        self.settings_ = self._support_settings(problem, n_epochs) | dict(mean_length=length)
+        if self.early_stopping:
+            some, judge = self._hold_out(rows, labels, ids, weights)
+            part = self._support_problem(some.rows, some.labels, some.weights, old, copies)
+            found = self._run_support(part, before, n_epochs, _HeldOutLoss(judge.problem))
+            self._note_stop(found[0])
+            if self.settings_['stopped']:
+                return self._settle_support(part, *found)
+        return self._settle_support(problem, *self._run_support(problem, before, n_epochs))
+
+    def _run_support(self, problem, before, n_epochs, judge=None):
+        "One run with what was chosen, and the rows that its records are of."
+        self._support, seed = problem.support, seed_from(self.random_state)
         if before is None:
-            params = problem.start_at(problem.class_means(length), seed)
+            params = problem.start_at(problem.class_means(self.settings_['mean_length']), seed)
         else:
             params = self._support_start(problem, before, seed)
-        self.settings_ = self._support_settings(problem, n_epochs) | dict(mean_length=length)
         solver = self._support_solver(self.settings_['learning_rate_decay'])
         n_rows = self._rows_to_score(problem)
         watched = _fixed(problem.n_samples, n_rows)
@@ -1846,7 +1854,12 @@ class OnSupport(Classifier):
             remedy=self._remedy(),
             max_epochs=n_epochs,
         )
-        return self._settle_support(problem, run, watched)
+        return run, watched
+
+    def _note_stop(self, run: Run) -> None:
+        "Whether a judged run stopped, or went to its last epoch and that is kept."
+        ended = run.status in (Status.MAX_EPOCHS, Status.MAX_ITER)
+        self.settings_['stopped'] = not (ended and run.state.best_step == run.state.n_iter)
 
     def _first_limit(self, n_epochs: float | None) -> float | None:
         "Epochs after which one of the limits ends the fit."

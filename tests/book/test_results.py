@@ -104,7 +104,7 @@ def test_pages_say_that_they_read_results_of_an_earlier_version(monkeypatch):
     assert 'earlier version' in freshness.note(
         "rows = results('bound_race')"
     ) and '#bound_race' in freshness.note("Path('../../docs/results/bound_race.csv')")
-    assert freshness.note("rows = results('bound_step')") == ''
+    assert freshness.note("rows = results('bound_chain')") == ''
 
 
 def rows_of(name, **fields):

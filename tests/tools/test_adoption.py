@@ -406,27 +406,16 @@ def test_self_test_notices_a_wrong_result(monkeypatch, capsys):
 # Addresses --------------------------
 
 
-def test_launch_buttons_have_one_address(tmp_path):
-    "Without an address there is no button; with one, each lesson has both."
+def test_addresses_are_empty_until_there_are_some(tmp_path):
+    "Without a final slash; the site shows links to the repository where there is one."
     sys.path.insert(0, str(ROOT / 'docs'))
     import addresses
 
-    empty = tmp_path / 'empty.toml'
-    empty.write_text('[project]\n', encoding='utf-8')
-    assert (
-        addresses.of(empty) == ('', '') and addresses.launch_links('nbs/index.ipynb', empty) == {}
+    settings = tmp_path / 'settings.toml'
+    settings.write_text('[project]\n', encoding='utf-8')
+    assert addresses.of(settings) == ('', '')
+    urls = (
+        'Repository = "https://github.com/someone/extreme_opt/"\nDocumentation = "https://a.org/"'
     )
-    full = tmp_path / 'full.toml'
-    full.write_text(
-        '[project.urls]\nRepository = "https://github.com/someone/extreme_opt/"\nDocumentation = "https://example.org/"\n',
-        encoding='utf-8',
-    )
-    links = addresses.launch_links('nbs/20_softmax/30_umax.ipynb', full)
-    assert links == {
-        'Colab': 'https://colab.research.google.com/github/someone/extreme_opt/blob/main/nbs/20_softmax/30_umax.ipynb',
-        'Binder': 'https://mybinder.org/v2/gh/someone/extreme_opt/main?urlpath=lab/tree/nbs/20_softmax/30_umax.ipynb',
-    }
-    bad = tmp_path / 'bad.toml'
-    bad.write_text('[project.urls]\nRepository = "https://example.org/x"\n', encoding='utf-8')
-    with pytest.raises(ValueError, match='Repository = '):
-        addresses.launch_links('nbs/index.ipynb', bad)
+    settings.write_text(f'[project.urls]\n{urls}\n', encoding='utf-8')
+    assert addresses.of(settings) == ('https://github.com/someone/extreme_opt', 'https://a.org')

@@ -104,32 +104,105 @@ def printed(folder, program, **environment):
     return ran.stdout, ran.stderr
 
 
-CALLER = """import extreme_opt
-from extreme_opt.core.compiled import njit
-from extreme_opt.core.linalg import omega
+KERNEL = """from extreme_opt.core.compiled import njit
+from extreme_opt.core.{module} import {name}
 
 @njit(cache=True)
-def twice_omega(t): return 2 * omega(t)
+def {kernel}(t): return 2 * {call}
 """
 
 
 @pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
-def test_kept_kernels_follow_a_change_in_a_module_that_they_call(tmp_path):
-    """Two callers of `omega` in other files, one in the package and one outside; neither file
-    changes."""
+def test_kept_kernels_follow_what_their_module_imports_and_nothing_else(tmp_path):
+    """A constant two imports away from one caller in the package and one outside; neither file
+    changes. One that follows everything is outside."""
     folder = copied(tmp_path)
-    for path in (folder / 'extreme_opt/core/caller.py', folder / 'outside.py'):
-        path.write_text(CALLER)
-    program = (
-        'import outside; from extreme_opt.core import caller; print(caller.twice_omega(1.),'
-        ' outside.twice_omega(1.))'
-    )
-    assert printed(folder, program)[0] == printed(folder, program)[0] == '2.0 2.0\n'
-    linalg = folder / 'extreme_opt/core/linalg.py'
-    text = linalg.read_text()
-    assert text.count('    return w\n') == 1
-    linalg.write_text(text.replace('    return w\n', '    return w + 7.\n'))
-    assert printed(folder, program)[0] == '16.0 16.0\n'
+    core, caller = folder / 'extreme_opt/core', dict(module='near', name='near', call='near(t)')
+    (core / 'far.py').write_text('FAR = 1.5\n')
+    near = dict(module='far', name='FAR', kernel='near', call='FAR * t')
+    (core / 'near.py').write_text(KERNEL.format(**near))
+    (core / 'inside.py').write_text(KERNEL.format(**caller, kernel='inside'))
+    (folder / 'outside.py').write_text(KERNEL.format(**caller, kernel='outside'))
+    program = """from extreme_opt.core.inside import inside
+from outside import outside
+print(*[f'{one(1.0)} {sum(one.stats.cache_hits.values())}' for one in (inside, outside)])"""
+    assert printed(folder, program)[0] == '6.0 0 6.0 0\n'
+    assert printed(folder, program)[0] == '6.0 1 6.0 1\n'
+    with open(core / 'run.py', 'a') as file:
+        file.write('\nUNRELATED = 1\n')
+    assert printed(folder, program)[0] == '6.0 1 6.0 0\n'
+    (core / 'far.py').write_text('FAR = 2.5\n')
+    assert printed(folder, program)[0] == '10.0 0 10.0 0\n'
+
+
+ALL = 'extreme_opt extreme_opt.a extreme_opt.a.one extreme_opt.b extreme_opt.b.two extreme_opt.c'
+
+
+@pytest.mark.parametrize(
+    ('source', 'found'),
+    [
+        ('import numpy', ''),
+        ('from . import one', 'extreme_opt.a.one'),
+        ('from .one import (\n    f,\n    g,\n)', 'extreme_opt.a.one'),
+        ('from ..c import f as g', 'extreme_opt.c'),
+        ('import numpy, extreme_opt.a.one as one', 'extreme_opt.a.one'),
+        ('from .one import *', 'extreme_opt.a.one'),
+        ('try:\n    from .one import f\nexcept ImportError:\n    pass', 'extreme_opt.a.one'),
+        ('if True:\n    from .one import f', 'extreme_opt.a.one'),
+        ('class A:\n    from .one import f', 'extreme_opt.a.one'),
+        ('from ..b import lazy', 'extreme_opt.b extreme_opt.b.two'),  # a package: all that is in it
+        ('def f():\n    from .one import g', ''),  # no kernel reaches it
+        ('def f():\n    from .one import g\n    return g\nF = f()', 'extreme_opt.a.one'),
+        ('def f():\n    from .one import g\n    return g\n@f\ndef h(): pass', 'extreme_opt.a.one'),
+        ('import extreme_opt', ALL),
+        ('from .gone import f', ALL),
+        ("F = importlib.import_module('.' + 'one').f", ALL),
+        ("exec('from .one import f')", ALL),
+        ("F = late.find('f')", ALL),
+        ('F = find(1)\n', ALL),
+        ('F = (', ALL),
+    ],
+)  # fmt: skip
+def test_imports_are_read_from_the_source_and_are_all_where_it_does_not_tell(
+    source, found, monkeypatch
+):
+    packages = 'extreme_opt', 'extreme_opt.a', 'extreme_opt.b'
+    texts = {name: (b'', name in packages) for name in ALL.split()}
+    texts['extreme_opt.a.new'] = source.encode(), False
+    monkeypatch.setattr(compiled, '_texts', lambda: texts)
+    found = {*found.split(), 'extreme_opt.a.new'} if found == ALL else set(found.split())
+    assert compiled._imports.__wrapped__('extreme_opt.a.new') == found
+
+
+@pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')
+def test_all_that_kernels_of_the_package_name_is_in_what_their_stamp_covers():
+    "Functions, classes and modules that the code of a kernel names, and kernels that those name."
+    import importlib
+    import types
+
+    seen = 0
+    for module in {f'extreme_opt.{one.split()[0]}' for one in compiled_doors.listing()}:
+        covered, more = set(), {module}
+        while more:
+            covered |= more
+            more = {two for one in more for two in compiled._imports(one)} - covered
+        assert len(covered) < 30
+        home = vars(importlib.import_module(module)).values()
+        todo = [one.py_func for one in home if hasattr(one, 'signatures')]
+        known = set()
+        while todo:
+            kernel = todo.pop()
+            for name in kernel.__code__.co_names:
+                value = kernel.__globals__.get(name)
+                value = getattr(value, 'py_func', value)
+                is_module = isinstance(value, types.ModuleType)
+                place = getattr(value, '__name__' if is_module else '__module__', None)
+                if str(place).partition('.')[0] == 'extreme_opt' and value not in known:
+                    assert place in covered, f'{module}: {kernel.__name__} names {place}.{name}'
+                    known.add(value)
+                    seen += 1
+                    todo += [value] if isinstance(value, types.FunctionType) else []
+    assert seen > 50
 
 
 @pytest.mark.skipif(not compiled.HAVE_NUMBA, reason='numba is not there')

@@ -909,6 +909,12 @@ def test_a_label_without_training_rows_has_next_to_no_probability():
         model = SoftmaxClassifier(random_state=0, **settings).fit(rows, several)
         assert model.predict_proba(rows)[:, 5].max() < 1e-4
         assert not (model.top_k(rows, k=3)[0] == 5).any()
+    for settings in (*map(dict, [[('solver', name)] for name in SOLVERS]), dict(weights='support')):
+        X = scipy.sparse.csr_array(rows) if 'weights' in settings else rows
+        model = SoftmaxClassifier(max_epochs=2, **settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore', ConvergenceWarning)
+            assert model.fit(X, several).predict_proba(X)[:, 5].max() < 1e-10, settings
     stream = SoftmaxClassifier(loss='squared_hinge', random_state=0)
     stream.partial_fit(rows, several, classes=np.arange(6))
     assert stream.predict_proba(rows)[:, 5].max() > 1e-4  # it may come with the next batch
@@ -1137,22 +1143,36 @@ def test_a_run_stops_where_it_is_clearly_worse_than_its_lowest(losses, n_iter, k
         assert last.learning_rate == pytest.approx(0.25 / 50)
 
 
-@pytest.mark.parametrize('solver', ['implicit', 'umax', 'exact'])
+@pytest.mark.parametrize('solver', ['implicit', 'umax', 'exact', 'support'])
 def test_a_fit_that_stops_takes_the_rate_of_one_that_does_not(solver):
     X, y = planted(400, noise=4.0)
-    plain, stops = (SoftmaxClassifier(solver, early_stopping=told).fit(X, y) for told in (0, 1))
+    given = dict(weights=solver) if solver == 'support' else dict(solver=solver)
+    X = scipy.sparse.csr_array(X) if solver == 'support' else X
+    plain, stops = (SoftmaxClassifier(early_stopping=told, **given).fit(X, y) for told in (0, 1))
     assert stops.rate_search_ == plain.rate_search_ and plain.rate_search_
     assert stops.learning_rate_ == plain.learning_rate_
 
 
 def test_a_fit_that_never_stops_is_that_of_all_rows():
     X, y = planted(400)
-    given = dict(learning_rate=0.1, max_epochs=4)
+    for weights, rows in (('dense', X), ('support', scipy.sparse.csr_array(X))):
+        given = dict(learning_rate=0.1, max_epochs=4, weights=weights)
+        plain, stops = (
+            SoftmaxClassifier('implicit', early_stopping=told, **given).fit(rows, y)
+            for told in (0, 1)
+        )
+        assert stops.settings_.pop('stopped') is False and stops.settings_ == plain.settings_
+        assert abs(stops.coef_ - plain.coef_).max() == 0
+
+
+def test_weights_on_a_support_that_stop_are_those_of_the_rows_they_had():
+    X, y = bags(600)
+    given = dict(weights='support', learning_rate=100.0, max_epochs=60, n_iter_no_change=1)
     plain, stops = (
-        SoftmaxClassifier('implicit', early_stopping=told, **given).fit(X, y) for told in (0, 1)
+        SoftmaxClassifier(early_stopping=told, **given).fit(X, y) for told in (False, True)
     )
-    assert stops.settings_.pop('stopped') is False and stops.settings_ == plain.settings_
-    np.testing.assert_array_equal(stops.coef_, plain.coef_)
+    assert stops.settings_['stopped'] and stops.coef_.nnz < plain.coef_.nnz
+    assert stops.log_loss(X, y) > 0 and stops.predict(X).shape == (600,)
 
 
 def test_early_stopping_tells_when_the_first_epoch_was_best():
@@ -1304,6 +1324,103 @@ def bags(n_rows, n_classes=40, seed=0):
     return rows, y
 
 
+def told_plainly(n_classes=40, seed=0):
+    "Rows of words, some of them from six words of the class, out of many; twelve rows a class."
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(12 * n_classes) % n_classes)
+    own, all_words = rng.integers(2000, size=(n_classes, 20)), (len(y), 30)
+    mine = own[y[:, None], rng.integers(20, size=all_words)]
+    words = np.where(rng.random(all_words) < 0.25, mine, rng.integers(2000, size=all_words))
+    cells = np.ones(words.size), (np.repeat(np.arange(len(y)), 30), words.ravel())
+    rows = scipy.sparse.csr_array(cells, shape=(len(y), 2000))
+    rows.sum_duplicates()
+    return rows, y
+
+
+def test_a_fit_begins_at_class_means_where_they_are_far_ahead(monkeypatch):
+    from extreme_opt.softmax import rates
+
+    X, y = told_plainly()
+    model = SoftmaxClassifier(margin_share=0.0).fit(X[100:], y[100:])
+    assert model.settings_['mean_length'] > 0 and model.settings_['max_epochs'] == 1
+    named = SoftmaxClassifier('exact').fit(X[100:], y[100:])
+    assert named.settings_['mean_length'] == model.settings_['mean_length']
+    several = SoftmaxClassifier(loss='softmax').fit(X, np.eye(40)[y])
+    assert several.settings_['mean_length'] > 0
+    monkeypatch.setattr(rates, '_mean_length', lambda *_: 0.0)
+    zero = SoftmaxClassifier(margin_share=0.0).fit(X[100:], y[100:])
+    assert 'mean_length' not in zero.settings_
+    assert model.log_loss(X[:100], y[:100]) < zero.log_loss(X[:100], y[:100]) + 0.05
+    monkeypatch.undo()
+    for settings in (dict(learning_rate=10.0), dict(max_epochs=3), dict(ridge=1e-4)):
+        assert 'mean_length' not in SoftmaxClassifier(**settings).fit(X, y).settings_
+    X, y = bags(800, 10)
+    y = np.random.default_rng(0).permutation(y)  # nothing to learn
+    assert 'mean_length' not in SoftmaxClassifier().fit(X, y).settings_
+
+
+def test_weights_that_point_to_class_means():
+    from extreme_opt.softmax import rates
+
+    X, y = bags(300, 10)
+    counts = np.random.default_rng(1).random(300)
+    X = with_intercept(X, 0.1)
+    problem = FullSoftmaxByColumn(X, y, 11, sample_weight=counts, n_unpenalized=1)
+    (weights,) = problem.unpack(rates._start_at_means(problem, 3.0))
+    for k in range(10):
+        mean = (counts[y == k] @ X.toarray()[y == k])[:-1]
+        np.testing.assert_allclose(weights[k, :-1], 3 * mean / np.linalg.norm(mean), rtol=1e-5)
+    assert not weights[10].any() and not weights[:, -1].any()
+    groups = np.arange(300) // 3  # rows of a group are held out together
+    for each in (None, groups):
+        assert rates._mean_length(problem, each, 0) > 0
+    assert rates._mean_length(problem.take(np.arange(100)), None, 0) == 0  # too few to judge by
+
+
+@pytest.mark.parametrize(
+    'settings',
+    [
+        {},
+        dict(loss='squared_hinge'),
+        dict(ridge=1e-3),
+        dict(solver='exact', early_stopping=True, learning_rate=3.0),
+    ],
+)
+def test_columns_without_entries_take_no_time_and_change_nothing(settings, monkeypatch, tmp_path):
+    from extreme_opt.softmax import classifier
+
+    X, y = bags(600, 6)
+    columns = np.sort(np.random.default_rng(0).choice(5000, X.shape[1], replace=False))
+    cells = X.data, columns[X.indices].astype(np.int32), X.indptr
+    wide = scipy.sparse.csr_array(cells, shape=(600, 5000))
+    model = SoftmaxClassifier(**settings).fit(wide, y)
+    with monkeypatch.context() as patch:
+        patch.setattr(classifier, '_filled', lambda rows: None)
+        whole = SoftmaxClassifier(**settings).fit(wide, y)
+    assert model.run_.state.params.size < whole.run_.state.params.size / 50
+    assert model.settings_ == whole.settings_ and model.n_features_in_ == 5000
+    assert model.coef_.shape == (6, 5000) and model.coef_.dtype == whole.coef_.dtype
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    np.testing.assert_array_equal(model.intercept_, whole.intercept_)
+    np.testing.assert_array_equal(model.predict_proba(wide), whole.predict_proba(wide))
+    model.save(tmp_path / 'model.npz')
+    for same in (
+        SoftmaxClassifier.load(tmp_path / 'model.npz'),
+        pickle.loads(pickle.dumps(model)),
+    ):
+        np.testing.assert_array_equal(same.coef_, whole.coef_)
+    if settings:
+        return
+    further = wide[:, ::-1].tocsr()  # columns that had no entries
+    for each in (model, whole):
+        each.partial_fit(further, y)
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    assert model.coef_[:, further.indices].any()
+    for each in (model, whole):
+        each.set_params(warm_start=True).fit(wide, y)
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+
+
 def test_margins_are_blended_in_where_log_loss_bears_it():
     X, y = bags(2000)
     fresh, truth = bags(2000, seed=1)
@@ -1324,7 +1441,10 @@ def test_margins_are_blended_in_where_log_loss_bears_it():
 @pytest.mark.parametrize('hinge', [False, True])
 def test_an_interrupt_ends_a_fit_wherever_it_comes(monkeypatch, hinge, whole):
     "In the search of a fit, in the fit, in the search of margins, and while these are fitted."
+    from extreme_opt.softmax import rates
+
     X, y = bags(600, 10)
+    monkeypatch.setattr(rates, '_mean_length', lambda *_: 0.0)  # fits of more than one epoch
     step = ExactSGD.step
 
     def interrupted(self, problem, state, rng):
