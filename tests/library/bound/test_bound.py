@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.bound import BoundClassifier, LogLinear, quadratic_bound
 from extreme_opt.bound.class_space import (
+    BoehningSum,
     ChainCurvature,
     LossCurvature,
     chain_matrix,
@@ -535,6 +536,17 @@ def test_curvatures_made_by_hand_have_to_fit():
     }.items():
         with pytest.raises(ValueError, match=word):
             call()
+
+
+def test_the_gram_of_weighted_rows_is_that_of_repeated_rows():
+    X, times = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 3
+    again = X.repeat(times, axis=0)
+    for kind in (np.asarray, scipy.sparse.csr_array):
+        flat = np.full((20, 4), 0.25)
+        made = LossCurvature(kind(X), 4, np.ones(3), np.zeros(3), proba=flat, weights=np.ones(20))
+        np.testing.assert_allclose(BoehningSum.of(made, times).gram, again.T @ again)
+        diagonal = BoehningSum.of(made, times, max_features=2).gram
+        np.testing.assert_allclose(diagonal, (again**2).sum(0))
 
 
 # ----------------------------------------------------------------------------------- the classifier

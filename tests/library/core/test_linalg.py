@@ -168,6 +168,15 @@ def test_conjugate_gradients_stops_with_a_reason():
     assert not short.converged and 'max_iter=1' in short.message and len(short.residual_norms) == 2
 
 
+def test_residuals_may_be_measured_by_the_preconditioner():
+    b, size = np.array([1.0, 2.0]), np.array([4.0, 0.5])
+    for natural, norm in ((True, b @ (size * b)), (False, b @ b)):
+        solve = conjugate_gradients(
+            lambda v: 3 * v, b, precondition=lambda r: size * r, preconditioned_norm=natural
+        )
+        assert solve.residual_norms[0] == pytest.approx(math.sqrt(norm))
+
+
 def test_conjugate_gradients_keeps_inputs_and_dtype():
     b, start = np.arange(1, 5, dtype=np.float32), np.ones(4, np.float32)
     solve = conjugate_gradients(lambda v: 2 * v, b, start)

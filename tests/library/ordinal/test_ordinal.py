@@ -612,6 +612,12 @@ def test_choosing_the_dimension_hides_no_warning_of_convergence():
         choose_components(model, rows, candidates=(1,), n_folds=2)
 
 
+def test_a_loss_of_other_shapes_is_refused():
+    for parts in (lambda near, far: (near, far), lambda near, far: (near, near, far[:1])):
+        with expect_fail(ValueError, contains='must return three arrays of shape'):
+            CallableLoss(parts)
+
+
 def test_a_loss_that_is_not_a_number_is_refused():
     with expect_fail(ValueError, contains='three finite numbers are needed'):
         OrdinalEmbedding(2, lambda near, far: (near * np.nan, near, far)).fit(answers(15, 40))

@@ -140,6 +140,15 @@ def test_conjugate_gradients_end_where_the_exact_solver_does(options):
     assert ends[1] <= ends[0] * 1.005 and ends[2] <= ends[0] * 1.02  # other ways, near minima
 
 
+def test_many_steps_of_conjugate_gradients_solve_a_side():
+    problem = made(6, 7, 2.0, n_components=5, ridge=0.5)
+    exact = problem.init_params(0)
+    steps = exact.copy()
+    solve_side_(problem, exact, 0)
+    solve_side_(problem, steps, 0, 12)
+    np.testing.assert_allclose(steps, exact, atol=1e-5)
+
+
 def test_the_residual_says_where_more_is_needed():
     "With weak regularization four steps are far from a solution: more are made, or all of it."
     problem = made(200, 150, 0.1, n_components=20, ridge=1e-3, unobserved_weight=1e-3)

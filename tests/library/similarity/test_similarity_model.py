@@ -123,6 +123,8 @@ def test_numbers_of_a_matrix_mean_what_is_said(planted):
         quick(values='labels').fit(pairs)
     with pytest.raises(ValueError, match="values='stars' is not one of"):
         quick(values='stars').fit(matrix)
+    with pytest.raises(ValueError, match='observed holds nan in row 1, column 2'):
+        quick().fit(sparse.csr_array([[1.0, 0, 0], [0, 1, np.nan]]))
 
 
 def test_lists_leave_out_what_was_seen(fitted):
