@@ -661,6 +661,12 @@ def table_of(pairs, **more):
     return {'user': [left[i] for i in pairs[:, 0]], 'item': [right[j] for j in pairs[:, 1]]} | more
 
 
+def test_the_usual_number_of_alternating_steps_is_no_limit_to_warn_of(planted):
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        assert SimilarityModel(3, tol=1e-12).fit(planted.observed).run_.status == 'max_iter'
+
+
 def test_towers_are_linear_unless_told_otherwise(planted):
     model = SimilarityModel(3, max_iter=2, tol=None).fit(planted.observed)
     assert SimilarityModel().left == SimilarityModel().right == 'auto'

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import extreme_opt.core.memory
 from extreme_opt.similarity import EASE, ItemNeighbors, RP3beta, SimilarityModel
-from extreme_opt.similarity.ranking import pattern
+from extreme_opt.similarity.ranking import largest_of_rows, pattern
 
 
 def some_pairs(seed=0, n_left=40, n_right=12, n=150):
@@ -186,6 +186,10 @@ def test_a_table_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
     with pytest.raises(MemoryError, match='EASE.fit of 30000 right entities needs about 20 GB'):
         EASE().fit(pairs)
     assert ItemNeighbors().fit(pairs).recommend([0], k=1)[0].tolist() == [[29_999]]
+    monkeypatch.setattr(extreme_opt.core.memory, '_ALWAYS_FREE', 0)
+    monkeypatch.setattr(extreme_opt.core.memory, 'free_memory', lambda: 10)
+    with pytest.raises(MemoryError, match='a table of the 2 nearest of 3'):
+        largest_of_rows(lambda part: np.ones((3, 3))[part], 3, 3, 2)
 
 
 @pytest.mark.parametrize(
