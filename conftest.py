@@ -21,10 +21,9 @@ for _name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
 # Files whose tests share nothing and take long: each test goes where there is room.
 APART = {'test_notebooks', 'test_reliability', 'test_reliability_endurance', 'test_memory'}
 # Files that share what is dear to make: a process of pytest-xdist gets them together.
-GROUPS = {
-    name: 'site'
-    for name in ('test_site', 'test_browser', 'test_browser_ledger', 'test_looks', 'test_live')
-} | {'test_course': 'course', 'test_grading': 'course'}
+GROUPS = dict.fromkeys(
+    'test_site test_browser test_browser_ledger test_looks test_live test_printed'.split(), 'site'
+) | dict.fromkeys(('test_course', 'test_grading'), 'course')
 
 
 def rows_of_reliability():

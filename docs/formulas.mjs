@@ -18,12 +18,13 @@ for (const formula of JSON.parse(readFileSync(file, 'utf8'))) {
   let why = '', html = '';
   try {
     document.clear();
-    const mml = await mathjax.tex2mmlPromise(formula.tex, { display: formula.display });
-    why = mml.match(/data-mjx-error="([^"]*)"/)?.[1] ?? '';
-    if (drawn && !why) html = adaptor.outerHTML(await mathjax.tex2svgPromise(formula.tex, { display: formula.display }));
+    const read = drawn ? 'tex2svgPromise' : 'tex2mmlPromise';
+    const found = await mathjax[read](formula.tex, { display: formula.display });
+    html = drawn ? adaptor.outerHTML(found) : found;
+    why = html.match(/data-mjx-error="([^"]*)"/)?.[1] ?? '';
   } catch (error) { why = error.message; }
   why &&= `MathJax cannot read  ${formula.tex.replace(/\s+/g, ' ').slice(0, 100)}  (${why})`;
-  made.push({ html, why });
+  made.push({ html: why ? '' : html, why });
   if (why) console.log(`${formula.page}: ${why}`);
   failed += why !== '';
 }

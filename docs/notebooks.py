@@ -530,20 +530,38 @@ def is_older(notebook: dict) -> bool:
     return notebook['metadata'].get(STAMP, {}).get('package') != package_hash(notebook)
 
 
-def named_modules(notebook: dict) -> set[str]:
-    """Modules of the package that the import statements of a notebook name, those included that
+def named_modules(code: ast.Module, package: str = '') -> set[str]:
+    """Modules of the package that the import statements of some code name, those included that
     define what it takes from a package."""
-    text = '\n'.join(source(cell) for cell in notebook['cells'] if cell['cell_type'] == 'code')
     found = set()
-    for name in _imports(ast.walk(tree(text)), ''):
-        package, _, last = name.rpartition('.')
+    for name in _imports(ast.walk(code), package):
+        package_of, _, last = name.rpartition('.')
         if module_file(name):
             found.add(name)
-        elif module_file(package) and module_file(package).name == '__init__.py':
-            for node in ast.walk(_parse(module_file(package).read_text(encoding='utf-8'))):
+        elif module_file(package_of) and module_file(package_of).name == '__init__.py':
+            for node in ast.walk(_parse(module_file(package_of).read_text(encoding='utf-8'))):
                 if isinstance(node, ast.ImportFrom) and last in {one.name for one in node.names}:
-                    found.add(f'{package}.{node.module}' if node.level else node.module)
+                    found.add(f'{package_of}.{node.module}' if node.level else node.module)
     return found
+
+
+@functools.lru_cache(maxsize=512)
+def _named_by(module: str) -> frozenset[str]:
+    "Modules that one of the package names; none for what holds the names of a package."
+    path = module_file(module)
+    if path is None or path.name == '__init__.py':
+        return frozenset()
+    code = _parse(path.read_text(encoding='utf-8'))
+    return frozenset(named_modules(code, module.rpartition('.')[0]))
+
+
+def reached(text: str) -> set[str]:
+    "Modules of the package that some code names, and those that these name, wherever they do."
+    known, more = set[str](), named_modules(_parse(text))
+    while more:
+        known |= more
+        more = {two for one in more for two in _named_by(one)} - known
+    return known
 
 
 def changed(base: str = 'HEAD') -> list[Path]:
@@ -574,8 +592,8 @@ def changed(base: str = 'HEAD') -> list[Path]:
         old, page = git('show', f'{base}:./{name}') if name in names else '', read(path)
         if old is None or old and code_hash(json.loads(old)) != code_hash(page):
             return True
-        text = '\n'.join(map(source, page['cells']))
-        return any(one in text for one in packages) and bool(modules & named_modules(page))
+        text = '\n'.join(source(cell) for cell in page['cells'] if cell['cell_type'] == 'code')
+        return any(one in text for one in packages) and bool(modules & named_modules(tree(text)))
 
     return [path for path in find() if differs(path)]
 

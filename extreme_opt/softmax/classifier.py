@@ -631,6 +631,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             else 'a machine with more memory'
         )
         blends = rows is not None and self._may_blend(rows)
+        means = self._kind == 'exact' and self._chooses and scipy.sparse.issparse(rows)
         needed = 6e7 * blends + forecast_memory(  # a million scores, six times
             'softmax',
             self._kind,
@@ -638,7 +639,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             n_columns=n_columns + 1,
             n_classes=n_classes,
             n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
-            n_more=1.5 * bool(self.average) + 2.2 * blends + 1.1 * self._stops,
+            n_more=1.5 * bool(self.average)
+            + (2.2 * blends or 1.1 * means)
+            + 1.1 * self._stops,
             itemsize=kind.itemsize,
         )
         check_memory(

@@ -19,7 +19,10 @@ book, printed = script('book'), script('printed')
 
 @pytest.fixture(scope='module')
 def pages(tmp_path_factory):
-    "Pages of the site, as Sphinx reads them."
+    "Pages of the site, as Sphinx reads them; those of its build where this process made it."
+    built = tmp_path_factory.getbasetemp() / 'work/pages'
+    if built.exists():
+        return built
     folder = tmp_path_factory.mktemp('pages')
     book.stage(folder)
     return folder

@@ -4,22 +4,24 @@
 
 Where code has changed, the package is written and its types are checked; then notebooks are
 cleaned, pages that the change concerns run, the site is built and tests run. A folder of tests
-belongs to each room. A change in a package runs its tests and those of the whole package; a change
-in `core` also those of the packages that import the module; a change of what a lesson defines only
-the tests that import it. `make test` runs everything.
+belongs to each room. A change of a module runs the test files of its package that reach it by
+imports; one in `core`, or of what a lesson defines, such files of all packages. `make test` runs
+everything.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE, LIBRARY = ROOT / 'extreme_opt', 'tests/library'
+sys.path.insert(0, str(ROOT / 'docs'))
+import notebooks  # noqa: E402
+
+LIBRARY = 'tests/library'
 EVERY_PACKAGE = [f'{LIBRARY}/package/test_{name}.py' for name in ('floors', 'public_names')]
 ROOMS = {  # a room: the tests that look at it
     'assignments': ['assignments/tests'],
@@ -45,36 +47,12 @@ def changed_files(base: str) -> list[str]:
     return sorted(set(found))
 
 
-def users_of(module: str) -> set[str]:
-    "Packages that import a module of `core`, or one of `core` that leads to it."
-    texts = {path: path.read_text(encoding='utf-8') for path in PACKAGE.glob('*/**/*.py')}
-    known: set[str] = set()
-    more = {module}
-    while more:
-        known |= more
-        asks = re.compile(rf'^\s*from \.+(core\.)?({"|".join(known)}) import', re.M)
-        found = {path for path, text in texts.items() if asks.search(text)}
-        more = {p.stem for p in found if p.parent.name == 'core' and p.stem[0] != '_'} - known
-    return {path.relative_to(PACKAGE).parts[0] for path in found} | {'core'}
-
-
-def users_of_plain(package: str, module: str) -> list[str]:
-    "Test files that import definitions of a lesson; all tests of the package where that does."
-    home = PACKAGE / package
-    texts = {path: path.read_text(encoding='utf-8') for path in home.rglob('*.py')}
-    known: set[str] = set()
-    more = {module}
-    while more:
-        known |= more
-        near = re.compile(rf'^from \.({"|".join(known)}) import', re.M)
-        found = {p.stem for p, text in texts.items() if p.parent != home and near.search(text)}
-        more = found - known
-    asks = re.compile(rf'plain\.({"|".join(known)}) import')
-    if any(map(asks.search, texts.values())):
-        return [f'{LIBRARY}/{package}']
-    tests = sorted((ROOT / LIBRARY).rglob('test_*.py'))
-    found = [path for path in tests if asks.search(path.read_text(encoding='utf-8'))]
-    return [path.relative_to(ROOT).as_posix() for path in found]
+def reaches(test: Path, module: str) -> bool:
+    "Whether a test file, or what it takes from a file beside it, imports a module."
+    text = test.read_text(encoding='utf-8')
+    beside = [one for one in test.parent.glob('*.py') if one.name[:5] != 'test_']
+    used = [one.read_text(encoding='utf-8') for one in beside if one.stem in text]
+    return any(module in notebooks.reached(one) for one in (text, *used))
 
 
 def tests_of(path: str) -> list[str]:
@@ -83,11 +61,14 @@ def tests_of(path: str) -> list[str]:
     if parts[0] == 'tests' or 'tests' in parts[:3] and parts[0] in ('assignments', 'docs'):
         return [path] if Path(path).name.startswith('test_') and path.endswith('.py') else []
     if parts[0] == 'extreme_opt':
-        package = parts[1] if len(parts) > 2 else 'package'
-        if parts[2:3] == ('plain',):
-            return [*users_of_plain(package, Path(path).stem), *EVERY_PACKAGE]
-        asked = users_of(Path(path).stem) if package == 'core' else {package}
-        own = [f'{LIBRARY}/{one}' for one in asked if (ROOT / LIBRARY / one).is_dir()]
+        package, module = parts[1], '.'.join(Path(path).with_suffix('').parts)
+        if len(parts) == 2 or parts[-1] == '__init__.py':
+            own = f'{LIBRARY}/{package if len(parts) > 2 else "package"}'
+            return [*[own][: (ROOT / own).is_dir()], *EVERY_PACKAGE]
+        wide = package == 'core' or 'plain' in parts  # others use these, too
+        tests = sorted((ROOT / LIBRARY).glob('*/test_*.py' if wide else f'{package}/test_*.py'))
+        asked = [one for one in tests if one.parent.name != 'package']
+        own = [one.relative_to(ROOT).as_posix() for one in asked if reaches(one, module)]
         return [*own, *EVERY_PACKAGE]
     if parts[0] in TOOLS:
         return ['tests/tools']

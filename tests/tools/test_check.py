@@ -12,8 +12,14 @@ SOFTMAX = ['tests/library/package/test_floors.py', 'tests/library/package/test_p
 @pytest.mark.parametrize(
     'files, tests',
     [
-        (['extreme_opt/softmax/_kernels.py'], [*SOFTMAX, 'tests/library/softmax']),
-        (['extreme_opt/core/svrg.py'], ['tests/library/core', 'tests/library/ordinal', *SOFTMAX]),
+        (
+            ['extreme_opt/softmax/support.py'],
+            [
+                *SOFTMAX,
+                *(f'tests/library/softmax/test_{one}.py' for one in ('classifier', 'near_classes')),
+                'tests/library/softmax/test_support.py',
+            ],
+        ),
         (
             ['extreme_opt/softmax/plain/umax.py'],
             [
@@ -23,7 +29,7 @@ SOFTMAX = ['tests/library/package/test_floors.py', 'tests/library/package/test_p
             ],
         ),
         (['extreme_opt/softmax/plain/scoring.py'], SOFTMAX),
-        (['extreme_opt/ordinal/plain/which_question.py'], ['tests/library/ordinal', *SOFTMAX]),
+        (['extreme_opt/softmax/__init__.py'], [*SOFTMAX, 'tests/library/softmax']),
         (['nbs/learn/softmax/10_double_sum.ipynb'], []),
         (['CHANGELOG.md'], []),
         (['assignments/grade.py'], ['assignments/tests']),
@@ -35,6 +41,14 @@ SOFTMAX = ['tests/library/package/test_floors.py', 'tests/library/package/test_p
 )
 def test_a_change_runs_the_tests_of_its_room(files, tests):
     assert check.chosen(files) == tests
+
+
+def test_a_module_of_core_runs_the_tests_that_reach_it():
+    "Through other modules too, in all packages."
+    asked = check.chosen(['extreme_opt/core/svrg.py'])
+    assert {one.split('/')[2] for one in asked} >= {'core', 'ordinal', 'package'}
+    assert 'tests/library/softmax/test_rivals.py' not in asked
+    assert 'tests/library/softmax/test_rivals.py' in check.chosen(['extreme_opt/core/linalg.py'])
 
 
 @pytest.mark.parametrize('what, is_prose', [('markdown', True), ('code', False)])
