@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from extreme_opt.core.run import minimize
 from extreme_opt.softmax.double_sum import DoubleSum
-from extreme_opt.softmax.implicit import ImplicitSGD, _slow_set, pair_step, set_step
+from extreme_opt.softmax.implicit import ImplicitSGD, _slow_set, _slow_step, pair_step, set_step
 
 
 def exact_root(rate, stiffness, gap, old, n_classes):
@@ -55,15 +55,11 @@ def test_root_and_move_in_many_digits():
         gap = rng.normal() * 10 ** rng.uniform(-1, 2)
         old = abs(rng.normal()) * 10 ** rng.uniform(-1, 1)
         u, move = exact_root(rate, stiffness, gap, old, n_classes)
-        got = pair_step(rate, math.log(n_classes - 1), stiffness, gap, old)
-        assert got[0] == pytest.approx(u, rel=1e-8), (rate, stiffness, gap, old, n_classes)
-        assert got[1] == pytest.approx(move, rel=1e-9, abs=1e-300), (
-            rate,
-            stiffness,
-            gap,
-            old,
-            n_classes,
-        )
+        case = rate, stiffness, gap, old, n_classes
+        for way in (pair_step, _slow_step):
+            got = way(rate, math.log(n_classes - 1), stiffness, gap, old)
+            assert got[0] == pytest.approx(u, rel=1e-8), case
+            assert got[1] == pytest.approx(move, rel=1e-9, abs=1e-300), case
 
 
 @settings(max_examples=500, deadline=None)
