@@ -68,7 +68,7 @@ def followed(problem, solver, test, seed, most=MOST):
     return [
         np.append(first, run.column(name))
         for first, name in (
-            (0.0, 'passes'),
+            (0.0, 'epoch'),
             (0.0, 'seconds'),
             (look['test'](problem, begin), 'test'),
         )
