@@ -147,6 +147,7 @@ MOST_UNEQUAL = 30.0, 1000.0  # columns in one unit: widths, largest over the ten
 ENOUGH = 0.998  # a longer run, or a ridge, has to lower the log-loss by this factor
 AMPLE = 0.985  # by so much, or the next longer run is not tried
 MOST_LOSS = 1.0075  # times the log-loss that margins in the scores may cost, error included
+_LEAST_MISSED, _MOST_SURE = 20, 1.5  # rows held out that tell a factor; factor of the softmax
 _LENGTHS = 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0  # of means, for rows of length 1
 
 
@@ -438,7 +439,7 @@ def choose_share(
 ) -> tuple[float, float]:
     """Choose how much of one-vs-rest margins to blend into softmax scores: the largest share, in
     tenths, with which the log-loss is at most `MOST_LOSS` times that without, one standard error
-    of the difference included.
+    of the difference included; none where the rows are too few, or too easy, to tell a factor.
 
     Parameters
     ----------
@@ -455,10 +456,10 @@ def choose_share(
     -------
     tuple[float, float]
         Share s, in [0, 1], and the factor f of f * ((1 - s) * weights + s * margin_weights) that
-        has the least log-loss; share 0 has factor 1.
+        has the least log-loss; share 0, and what these rows cannot tell, has factor 1.
     """
     n_rows = min(judged.n_samples, 1_000_000 // judged.n_classes)
-    if n_rows < 20:
+    if n_rows < _LEAST_MISSED:
         return share or 0.0, 1.0
     rows = fixed_rows(judged, n_rows)
     at = np.arange(n_rows), judged.labels[rows]
@@ -482,9 +483,12 @@ def choose_share(
                 break
         return norms, factor
 
+    near = least(0.0, 1.0)[1]
+    if np.count_nonzero((gaps[0] > 0).any(1)) < _LEAST_MISSED or near > _MOST_SURE:
+        return share or 0.0, 1.0
     if share is not None:
         return share, least(share, 1.0)[1] if share else 1.0
-    losses, (_, near) = log_sum_exp(gaps[0], axis=1), least(0.0, 1.0)
+    losses = log_sum_exp(gaps[0], axis=1)
     share, factor = 0.0, 1.0
     limit = (MOST_LOSS - 1) * float(np.average(losses, weights=counts))
     for tenths in range(1, 11):

@@ -1965,7 +1965,7 @@ class OnSupport(Classifier):
             fit = problem.log_loss(run.state.params, watched)
             share = problem.class_counts[problem.labels[watched]] / problem.class_counts.sum()
             none = -np.log(share).mean() if self.fit_intercept else math.log(problem.n_classes)
-            if fit > 1.001 * none:
+            if fit > 1.001 * none + 1e-4:
                 name = (
                     'the class frequencies alone' if self.fit_intercept else 'equal probabilities'
                 )

@@ -1494,7 +1494,7 @@ def test_the_share_of_margins_is_the_largest_that_log_loss_bears():
     X, y = bags(400, 10)
     judged = FullSoftmaxByColumn(X, y, 10)
     right = np.zeros((10, 100))
-    right[np.arange(100) // 10, np.arange(100)] = 0.5
+    right[np.arange(100) // 10, np.arange(100)] = 1.8  # of a length that these rows bear
     assert choose_share(judged, right, 100 * np.roll(right, 1, 0)) == (0.0, 1.0)
     assert choose_share(judged, -right, right)[0] == 1.0
     share, factor = choose_share(judged, right, 4 * right)  # one direction, another length
@@ -1766,3 +1766,33 @@ def test_auto_counts_the_products_of_an_epoch(kind, monkeypatch, tmp_path):
         monkeypatch.setattr(module, '_MOST_EXACT', limit)
         stream = SoftmaxClassifier(learning_rate=1.0).partial_fit(X, y, classes=range(30))
         assert stream._kind == solver and stream.partial_fit(X, y).score(X, y) == 1
+
+
+@pytest.mark.parametrize('kind', ['one-hot', 'normal'])
+def test_rows_that_tell_no_factor_bear_no_margins(kind):
+    "Factors of 3,700 and of 4 came from rows of which 0 and 1 were missed."
+    rng = np.random.default_rng(2 if kind == 'one-hot' else 3)
+    if kind == 'one-hot':
+        a, b = rng.integers(0, 8, (2, 2400))
+        X, y = np.hstack([np.eye(8)[a], np.eye(8)[b]]), (a + b) // 3
+    else:
+        slopes = rng.normal(size=(5, 6))
+        X = rng.normal(size=(2400, 5))
+        y = (X @ slopes + 0.1 * rng.normal(size=(2400, 6))).argmax(1)
+    X = scipy.sparse.csr_array(scipy.sparse.hstack([X, scipy.sparse.csr_array((2400, 9000))]))
+    known = np.isin(y, y[:400])
+    X, y = X[known], y[known]
+    model, plain = (SoftmaxClassifier(margin_share=s).fit(X[:400], y[:400]) for s in ('auto', 0))
+    assert model.settings_['margin_share'] == 0
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    by_hand = SoftmaxClassifier(margin_share=0.3).fit(X[:400], y[:400])
+    assert by_hand.log_loss(X[400:], y[400:]) < 0.5
+
+
+def test_one_label_with_weight_is_no_failed_fit():
+    X, y = planted(60)
+    weights = (y == y[0]).astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error', ConvergenceWarning)
+        model = SoftmaxClassifier('lbfgs', ridge=1e-4).fit(X, y, sample_weight=weights)
+    assert (model.predict(X) == y[0]).all()
