@@ -1051,10 +1051,12 @@ class OrdinalEmbedding(Estimator):
         given, signs = self._questions(triplets, y, self.names_)
         weights = check_weights(sample_weight, len(given))
         rows = check_comparisons(self._ids(given, self._names_and_new(given)))
-        known = (rows < len(self.embedding_)).all(1)
+        seen = rows < len(self.embedding_)
+        seen[seen] = np.isfinite(self.embedding_).all(1)[rows[seen]]
+        known = seen.all(1)
         if not known.all():
             at = np.flatnonzero(~known)[0]
-            new = given[at][np.flatnonzero(rows[at] >= len(self.embedding_))[0]]
+            new = given[at][np.flatnonzero(~seen[at])[0]]
             warn_caller(
                 f'{(~known).sum()} of {len(rows)} comparisons have an object that fit did not see, '
                 f'the first is {new} in row {at}; they count as missed',

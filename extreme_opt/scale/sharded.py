@@ -466,7 +466,8 @@ class Sharded:
                 'FullSoftmax, AllPairs, Comparisons and LogLinear can'
             )
         if n_shards is None:
-            n_shards = 1 if client is None else max(1, len(client.nthreads()))
+            runs = client is not None and client.status == 'running'  # or `DaskShards` tells
+            n_shards = max(1, len(client.nthreads())) if runs else 1
         shards = problem.shard(n_shards)
         n_own = sum(len(shard.own) for shard in shards if shard.own is not None)
         self.pieces = [shard.own for shard in shards]

@@ -1170,6 +1170,15 @@ def test_names_that_are_digits_are_not_asked_for_by_whole_numbers():
     assert named.score(q, yes) > 0.8
 
 
+def test_an_object_without_answers_among_the_others_counts_as_missed():
+    _, q, yes, _ = study()
+    has = (q == 5).any(1)
+    with pytest.warns(UserWarning, match='5'):
+        model = OrdinalEmbedding(2, n_init=1).fit(q[~has], yes[~has])
+    with pytest.warns(UserWarning, match=f'{has.sum()} of {has.sum()} .* did not see.* is 5 in'):
+        assert model.score(q[has], yes[has]) == 0
+
+
 def test_cross_validation_lives_with_an_object_that_a_fold_lacks():
     from sklearn.model_selection import KFold, cross_val_score
 

@@ -303,9 +303,10 @@ def test_what_cannot_be_sent_or_has_no_room_is_one_line():
         ) as said:
             Sharded(LogLinear(X, np.arange(20_000) % 3), client, 1)
         assert '\n' not in str(said.value)
-    with pytest.raises(ValueError, match='^the client is closed, so there is nobody') as said:
-        Sharded(calm, client, 2)
-    assert '\n' not in str(said.value)
+    for n_shards in (2, None):
+        with pytest.raises(ValueError, match='^the client is closed, so there is nobody') as said:
+            Sharded(calm, client, n_shards)
+        assert '\n' not in str(said.value)
 
 
 UNGUARDED = """
