@@ -147,7 +147,7 @@ MOST_UNEQUAL = 30.0, 1000.0  # columns in one unit: widths, largest over the ten
 ENOUGH = 0.998  # a longer run, or a ridge, has to lower the log-loss by this factor
 AMPLE = 0.985  # by so much, or the next longer run is not tried
 MOST_LOSS = 1.0075  # times the log-loss that margins in the scores may cost, error included
-_LEAST_MISSED, _MOST_SURE = 20, 1.5  # rows held out that tell a factor; factor of the softmax
+_LEAST_MISSED, _MOST_SURE = 20, 1.5  # rows held out that tell a factor; the largest factor
 _LENGTHS = 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0  # of means, for rows of length 1
 
 
@@ -495,7 +495,7 @@ def choose_share(
         norms, near = least(tenths / 10, near)
         more = float(np.average(norms - losses, weights=counts))
         square = np.average((norms - losses - more) ** 2, weights=counts)
-        if not more + math.sqrt(square / n_rows) <= limit:
+        if near > _MOST_SURE or not more + math.sqrt(square / n_rows) <= limit:
             break
         share, factor = tenths / 10, near
     return share, factor

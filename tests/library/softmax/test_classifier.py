@@ -1500,6 +1500,7 @@ def test_the_share_of_margins_is_the_largest_that_log_loss_bears():
     share, factor = choose_share(judged, right, 4 * right)  # one direction, another length
     same = choose_share(judged, right, right)[1]
     assert share == 1.0 and 4 * factor == pytest.approx(same, rel=0.01)
+    assert 0 < choose_share(judged, right, right / 4)[0] < 1  # a factor above 1.5 ends it
     few = FullSoftmaxByColumn(X[:10], y[:10], 10)
     assert choose_share(few, right, right) == (0.0, 1.0)
     assert choose_share(judged, right, 4 * right, 0.5)[0] == 0.5
