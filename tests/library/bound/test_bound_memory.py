@@ -73,9 +73,3 @@ def test_free_columns_weights_and_float32():
     single = LogLinear(problem.features.astype(np.float32), problem.labels, 4, ridge=1e-2)
     run = minimize(single, QuasiMajorizer(), max_iter=100)
     assert run.state.params.dtype == np.float32 and run.column('loss')[-1] < run.column('loss')[0]
-
-
-def test_settings_are_checked():
-    for name, value in (('history_size', 0), ('decrease', 1.0)):
-        with pytest.raises(ValueError, match=f'{name}={value}'):
-            QuasiMajorizer(**{name: value})

@@ -294,22 +294,3 @@ def test_rates_change_at_whole_passes_only(
         learning_rate_decay ** ((done + t) * batch_size // n_samples) for t in range(n_updates)
     ]
     np.testing.assert_allclose(each, wanted, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    'make',
-    [
-        lambda: SGD(-1.0),
-        lambda: SGD(float('nan')),
-        lambda: SGD(learning_rate_decay=0),
-        lambda: SGD(learning_rate_decay=1.5),
-        lambda: SGD(batch_size=0),
-        lambda: GradientDescent('adam'),
-        lambda: GradientDescent(step_size=0),
-        lambda: LBFGS(history_size=0),
-    ],
-)
-def test_settings_are_checked(make):
-    with pytest.raises(ValueError) as error:
-        make()
-    assert '\n' not in str(error.value)

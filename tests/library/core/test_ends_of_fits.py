@@ -226,28 +226,6 @@ def test_too_many_weights_for_a_matrix_name_a_solver_of_the_class(solver):
         BoundClassifier(solver).fit(X, np.arange(60) % 3)
 
 
-@pytest.mark.parametrize('solver', ['implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs'])
-def test_no_scale_of_the_rows_leaves_numbers_that_are_not_finite(solver):
-    X, y = planted()
-    for scale in (1e-30, 1e15, 1e25, 1e30, 1e36):
-        model = SoftmaxClassifier(solver, max_epochs=3)
-        try:
-            model, lines = said(lambda model=model, scale=scale: model.fit(scale * X, y))
-        except FitDiverged as error:
-            assert solver not in ('implicit', 'lbfgs') and scale > 1
-            assert 'scale the columns of X' in str(error) and not hasattr(model, 'coef_')
-            continue
-        assert np.isfinite(model.coef_).all() and np.isfinite(model.intercept_).all()
-        zero = not model.coef_.any()
-        assert len(lines) <= 1 and (not zero or lines), (scale, lines)
-        if not zero:  # finite weights are worse than none only with a word
-            frequencies = np.bincount(y) / len(y)
-            entropy = -np.sum(frequencies * np.log(frequencies))
-            assert model.log_loss(scale * X, y) <= 1.001 * entropy or 'log-loss' in lines[0]
-        else:
-            assert 'the weights are zero: scale the columns of X' in lines[0]
-
-
 def test_numbers_beyond_the_type_are_named_with_their_place():
     X, y = planted()
     X[3, 2] = 1e39

@@ -258,6 +258,8 @@ def test_a_file_takes_no_more_memory_than_its_size(tmp_path):
     import zipfile
 
     from extreme_opt.core.serialize import load_model, read_arrays, save_model
+    from extreme_opt.data.store import load_arrays
+    from extreme_opt.scale.files import read_npz
 
     path = tmp_path / 'model.npz'
     save_model(path, SoftmaxClassifier())
@@ -269,6 +271,14 @@ def test_a_file_takes_no_more_memory_than_its_size(tmp_path):
     assert '\n' not in str(caught.value)
     with pytest.raises(ValueError, match='is cut short or no model of ours'):
         load_model(path)
+    lie = io.BytesIO()  # 8 GB, says the header of an array
+    said = dict(descr='<f8', fortran_order=False, shape=(10**9,))
+    np.lib.format.write_array_header_1_0(lie, said)
+    with zipfile.ZipFile(tmp_path / 'lie.npz', 'w') as file:
+        file.writestr('a.npy', lie.getvalue() + bytes(8))
+    for read in (load_model, read_arrays, load_arrays, read_npz):
+        with pytest.raises(ValueError, match='lie.npz'):
+            read(tmp_path / 'lie.npz')
     np.savez(tmp_path / 'twice.npz', a=np.ones(1 << 12))
     content = bytearray((tmp_path / 'twice.npz').read_bytes())
     at = content.index(b'PK\1\2')  # two names for the bytes of one array

@@ -40,7 +40,6 @@ from extreme_opt.core.serialize import (
     fingerprint,
     pack,
     read_file,
-    read_meta,
     unpack,
     write_atomically,
 )
@@ -139,28 +138,27 @@ def test_budgets(limits, steps, message):
     assert [row['iter'] for row in run.history] == list(range(steps + 1))
 
 
-@pytest.mark.parametrize(
-    'wrong',
-    [
-        dict(max_iter=-1),
-        dict(tol=float('nan')),
-        dict(max_iter=1, record_every=0),
-        dict(max_iter=1, checkpoint_every=0),
-        dict(max_iter=1, checkpoint_every='soon'),
-        dict(max_iter=1, metrics={'loss': min}),
-        dict(max_iter=1, params=np.zeros((3, 1))),
-        *[{f'max_{name}': value} for name in LIMITS for value in (np.inf, np.nan)],
-    ],
-)
-def test_wrong_use_raises_one_line(wrong):
-    with pytest.raises(ValueError) as error:
+WRONG = [
+    (dict(max_iter=-1), 'max_iter=-1'),
+    (dict(max_iter=2.5), 'max_iter=2.5 is not a whole number'),
+    (dict(max_iter='3'), "max_iter='3' is not a whole number"),
+    (dict(tol=float('nan')), 'tol=nan'),
+    (dict(max_iter=1, record_every=0), 'record_every=0'),
+    (dict(max_iter=1, record_every=1.5), 'record_every=1.5 is not a whole number'),
+    (dict(max_iter=1, loss_subset=2.5), 'loss_subset=2.5 is not a whole number'),
+    (dict(max_iter=1, checkpoint_every=0), 'checkpoint_every=0'),
+    (dict(max_iter=1, checkpoint_every='soon'), "checkpoint_every='soon'"),
+    (dict(max_iter=1, metrics={'loss': min}), r"metrics names \['loss'\]"),
+    (dict(max_iter=1, params=np.zeros((3, 1))), 'params'),
+    *[({f'max_{name}': value}, 'limit|finite') for name in LIMITS for value in (np.inf, np.nan)],
+]
+
+
+@pytest.mark.parametrize('wrong, words', WRONG)
+def test_wrong_use_raises_one_line(wrong, words):
+    with pytest.raises((ValueError, TypeError), match=words) as error:
         minimize(make_problem(), SGD(1e-3), **wrong)
     assert '\n' not in str(error.value)
-
-
-def test_a_metric_with_the_name_of_a_column_is_named_as_the_argument():
-    with pytest.raises(ValueError, match=r"^metrics names \['loss'\]"):
-        minimize(make_problem(), SGD(1e-3), max_iter=1, metrics={'loss': min})
 
 
 def test_tolerance_on_the_gradient():
@@ -310,32 +308,13 @@ def test_record_on_fixed_rows():
         for seed in (0, 1)
     ]
     for run in runs:
-        assert (
-            set(run.column('loss_on')) == {10}
-            and run.history[0]['loss'] == runs[0].history[0]['loss']
-        )
-    everything = minimize(problem, SGD(1e-3), max_iter=3, loss_subset=10**6)
-    np.testing.assert_allclose(
-        everything.column('loss'), minimize(problem, SGD(1e-3), max_iter=3).column('loss')
+        assert set(run.column('loss_on')) == {10}
+        assert run.history[0]['loss'] == runs[0].history[0]['loss']
+    whole, plain = (
+        minimize(problem, SGD(1e-3), max_iter=3, **more) for more in (dict(loss_subset=10**6), {})
     )
-    assert everything.history[0]['loss_on'] == 40
-
-    class Rows:
-        n_terms, dtype = 10, np.dtype(float)
-
-        def init_params(self, seed=0):
-            return np.zeros(1)
-
-        def loss(self, params, rows=None):
-            return 10.0 if rows is None else float(len(rows))
-
-        def grad(self, params):
-            return np.ones(1)
-
-    assert (
-        minimize(Rows(), SOLVERS['GradientDescent'], max_iter=0, loss_subset=4).history[0]['loss']
-        == 4.0
-    )
+    np.testing.assert_allclose(whole.column('loss'), plain.column('loss'))
+    assert whole.history[0]['loss_on'] == 40
 
     class Exact(LeastSquares):
         loss_on = None
@@ -430,15 +409,11 @@ def test_warm_up_takes_the_tiny_problem_and_no_full_step():
     assert sizes == [(2, 1), (40, 20), (40, 20), (40, 20)] and run.state.n_iter == 3
 
 
-def test_same_seed_same_run_and_iterate_agrees():
+def test_iterate_takes_the_steps_of_a_run():
     problem = make_problem()
-    one, two, other = (minimize(problem, SGD(1e-3), max_iter=4, seed=seed) for seed in (3, 3, 4))
-    assert_same(one, two)
-    assert one.state.params.tobytes() != other.state.params.tobytes()
-    states = [
-        state for _, state in zip(range(5), iterate(problem, SGD(1e-3), seed=3), strict=False)
-    ]
-    assert states[-1].params.tobytes() == one.state.params.tobytes()
+    run = minimize(problem, SGD(1e-3), max_iter=4, seed=3)
+    states = [state for _, state in zip(range(5), iterate(problem, SGD(1e-3), seed=3))]
+    assert states[-1].params.tobytes() == run.state.params.tobytes()
     assert [state.n_iter for state in states] == [0, 1, 2, 3, 4] and (states[0].params == 0).all()
 
 
@@ -754,14 +729,6 @@ TAMPERED = {
         lambda meta, arrays: state_of(meta).__setitem__(slice(2), ['antigravity', 'State']),
         'import it first',
     ),
-    'class that is no state': (
-        lambda meta, arrays: state_of(meta).__setitem__(slice(2), ['pathlib', 'Path']),
-        'import it first',
-    ),
-    'module of ours that is none': (
-        lambda meta, arrays: state_of(meta).__setitem__(0, 'extreme_opt.no_such'),
-        'cannot be read',
-    ),
     'count': (
         lambda meta, arrays: state_of(meta)[2].update(n_iter='5'),
         "its n_iter is '5', not a number",
@@ -770,22 +737,16 @@ TAMPERED = {
         lambda meta, arrays: part(meta, 'random', 'bit_generator').__setitem__(1, 'seed'),
         'was altered',
     ),
-    'generator state': (
-        lambda meta, arrays: part(meta, 'random').__setitem__(1, 'x'),
-        'was altered',
-    ),
-    'clock': (lambda meta, arrays: part(meta, 'seconds').__setitem__(1, 'x'), 'was altered'),
     'status': (
         lambda meta, arrays: run_of(meta).update(status={'status': 'fine'}),
         'cannot be read',
     ),
     'no run': (lambda meta, arrays: meta.update(run={}), 'cannot be read'),
     'no state': (lambda meta, arrays: run_of(meta).update(state='x'), 'was altered'),
-    'word for a status': (lambda meta, arrays: run_of(meta).update(status='x'), 'was altered'),
-    'rows': (lambda meta, arrays: run_of(meta).update(history='abc'), 'was altered'),
     'origin': (lambda meta, arrays: run_of(meta).update(origin='random'), 'no generator'),
     'words for numbers': (tamper(lambda params: params.astype('U5')), 'was altered'),
     'a matrix': (tamper(lambda params: params[None]), 'was altered'),
+    'another length': (tamper(lambda params: params[:2]), 'was altered'),
     'another precision': (tamper(lambda params: params.astype('f4')), 'was altered'),
 }
 
@@ -828,34 +789,6 @@ def test_foreign_files_are_left_untouched(tmp_path, place):
             minimize(make_problem(), SGD(1e-3), max_iter=2, **how)
         assert '\n' not in str(error.value)
     assert path.read_bytes() == before and len(os.listdir(tmp_path)) == 6
-
-
-def test_cut_and_spoiled_files(tmp_path):
-    problem, path = make_problem(), tmp_path / 'run.npz'
-    run = minimize(problem, SOLVERS['Noisy'], max_iter=5, checkpoint=path)
-    whole, chance = path.read_bytes(), random.Random(0)
-    for size in chance.sample(range(len(whole)), 150):
-        path.write_bytes(whole[:size])
-        with pytest.raises(ValueError, match='is cut short'):
-            minimize(problem, SOLVERS['Noisy'], max_iter=6, resume=path, checkpoint=path)
-        assert path.read_bytes() == whole[:size]
-    for _ in range(300):
-        spoiled = bytearray(whole)
-        for _ in range(chance.choice([1, 1, 2, 20])):
-            spoiled[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
-        path.write_bytes(spoiled)
-        try:
-            assert_same(Run.load(path), run)  # a byte that nobody reads, such as a time stamp
-        except ValueError as error:
-            assert '\n' not in str(error)
-
-
-def test_no_pickle_in_the_file(tmp_path):
-    path = tmp_path / 'run.npz'
-    minimize(make_problem(), SOLVERS['Noisy'], max_iter=5, checkpoint=path)
-    with np.load(path, allow_pickle=False) as content:
-        assert all(content[name].dtype != object for name in content.files)
-    assert read_meta(path)['format'] == FORMAT
 
 
 def test_a_state_that_cannot_be_saved_says_so_before_the_first_step(tmp_path):
@@ -1294,56 +1227,18 @@ class Guarded:
 
 @pytest.mark.parametrize('change', [-1, 1, 40])
 def test_params_of_another_length_are_refused_before_anything_runs(change):
-    from extreme_opt.bound import LogLinear
-    from extreme_opt.ordinal import Comparisons
     from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
 
-    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 4
-    triplets = np.array([[0, 1, 2], [1, 2, 3]])
-    for problem in (
-        make_problem(),
-        LogLinear(X, y, 4),
-        DoubleSum(X, y, 4),
-        Comparisons(triplets, 2),
-    ):
-        size = problem.init_params(0).size
-        wrong = np.zeros(size + change, problem.dtype)
-        said = f'params has {size + change} numbers, but {type(problem).__name__} has {size}'
-        with pytest.raises(ValueError, match=said):
-            minimize(problem, Guarded(), wrong, max_iter=1)
-        with pytest.raises(ValueError, match=said):
-            next(iterate(problem, Guarded(), wrong))
+    problem, wrong = make_problem(), np.zeros(3 + change)
+    said = f'params has {3 + change} numbers, but LeastSquares has 3'
+    with pytest.raises(ValueError, match=said):
+        minimize(problem, Guarded(), wrong, max_iter=1)
+    with pytest.raises(ValueError, match=said):
+        next(iterate(problem, Guarded(), wrong))
+    softmax = DoubleSum(np.ones((40, 3)), np.arange(40) % 4, 4)
     for solver in (ImplicitSGD(), UMax()):  # the weights without the log-normalizers
         with pytest.raises(ValueError, match='params has 12 numbers, but DoubleSum has 52'):
-            minimize(DoubleSum(X, y, 4), solver, np.zeros(12), max_iter=1)
-
-
-@pytest.mark.parametrize(
-    'wrong',
-    [
-        dict(max_iter=2.5),
-        dict(max_iter=1, record_every=1.5),
-        dict(max_iter=1, loss_subset=2.5),
-        dict(max_iter='3'),
-    ],
-)
-def test_counts_are_whole_numbers(wrong):
-    with pytest.raises((ValueError, TypeError), match=r'is not a whole number|is not a number'):
-        minimize(make_problem(), SGD(0.01), **wrong)
-
-
-def test_a_file_with_params_of_another_length_is_refused(tmp_path):
-    path, problem = tmp_path / 'run.npz', make_problem()
-    minimize(problem, SGD(0.01), max_iter=2, checkpoint=path)
-    meta, arrays = read_file(path)
-    key = state_of(meta)[2]['params']['array']
-    write_atomically(
-        path,
-        {name: value for name, value in meta.items() if name not in ('format', 'version')},
-        arrays | {key: np.zeros(5)},
-    )
-    with pytest.raises(ValueError, match='was altered'):
-        minimize(problem, SGD(0.01), max_iter=4, resume=path)
+            minimize(softmax, solver, np.zeros(12), max_iter=1)
 
 
 def test_losses_that_stand_still_end_a_run():

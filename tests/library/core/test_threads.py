@@ -84,13 +84,6 @@ def test_umax_leaves_free_columns_out_of_the_ridge(kind, rate, ridge):
     np.testing.assert_allclose(fast, slow, atol=1e-8)
 
 
-@pytest.mark.parametrize('settings', [dict(n_jobs=0), dict(n_jobs=-1)])
-def test_threads_are_counted_from_one(settings):
-    for solver in (ImplicitSGD, UMax):
-        with pytest.raises(ValueError, match='n_jobs=.* is not a whole number from 1 up'):
-            solver(**settings)
-
-
 def test_visits_as_they_stand():
     problem = planted(n_samples=50)
     solver = ImplicitSGD(visits='cyclic', n_updates=30)

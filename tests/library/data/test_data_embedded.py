@@ -523,15 +523,6 @@ def test_planted_triplets_reach_every_object_alike():
     )
 
 
-@pytest.mark.parametrize('dtype', [np.uint8, np.uint64, np.int32])
-def test_pairs_take_any_integer_ids(dtype):
-    pairs = data.Pairs(np.array([[0, 1], [2, 0]], dtype))
-    assert (pairs.n_left, pairs.n_right) == (3, 2) and data.Pairs(
-        np.zeros((0, 2), dtype)
-    ).n_left == 0
-    assert data.Triplets(np.array([[0, 1, 2]], dtype)).n_objects == 3
-
-
 # ------------------------------------------------------------------------------- wrong input
 @pytest.mark.parametrize(
     ('make', 'line'),

@@ -137,30 +137,6 @@ def test_weights_are_copies():
     np.testing.assert_allclose(one.grad(params), other.grad(params), atol=1e-15)
 
 
-def test_curvature_bounds_every_draw():
-    "No draw meets more curvature than `smoothness` says; a batch of one draw repeated does."
-    for loss in (STE(), TSTE(3.0), CKL(0.5)):
-        problem, rng = Comparisons(answers(), 2, loss), np.random.default_rng(0)
-        at = problem.init_params(0)
-        for q in range(0, problem.n_terms, 7):
-            way = 1e-5 * rng.normal(size=at.size)
-            change = problem.grad_at(at + way, np.array([q])) - problem.grad_at(
-                at - way, np.array([q])
-            )
-            assert np.linalg.norm(change) <= 2 * np.linalg.norm(way) * problem.smoothness(at)
-        met = []
-        for q in range(0, problem.n_terms, 7):
-            repeated, way = np.full(100, q), np.zeros((problem.n_objects, 2))
-            way[problem.triplets[q]] = 1e-5 * rng.normal(size=(problem.triplets.shape[1], 2))
-            way = way.ravel()
-            change = problem.grad_at(at + way, repeated) - problem.grad_at(at - way, repeated)
-            met.append(np.linalg.norm(change) / np.linalg.norm(2 * way))
-        assert max(met) > problem.smoothness(at, 100) or not isinstance(loss, STE)
-        assert (
-            problem.smoothness(at) > problem.smoothness(at, 5) > problem.smoothness(at, 10**9) > 0
-        )
-
-
 @pytest.mark.parametrize('loss', [STE(), TSTE(1.0), CKL(), Hinge(), SOE()], ids=repr)
 def test_the_automatic_step_never_blows_up(loss):
     """Other data, starts and batches than on the page; a start a hundred times too small or three
@@ -240,6 +216,7 @@ def test_error_counts_ties_and_nan():
         ([], 'shape (0,)'),
         ([[0, 1, 1, 0]], 'both pairs are the same'),
         ([[None, 1, 2]], 'no entry (None) at row 0, column 0'),
+        (np.array([[0, 1, 2], [2, 'b', 0]], object), "triplets holds 'b' at (1, 1)"),
     ],
 )
 def test_bad_rows_are_one_clear_line(rows, words):
@@ -458,43 +435,6 @@ def test_ids_of_every_type_that_holds_whole_numbers(dtype):
     assert model.names_ is None and model.score(typed) == wanted.score(rows)
     if dtype != 'float64':
         assert Triplets(typed).n_objects == 15
-
-
-def test_rows_of_mixed_types_are_one_clear_line():
-    rows = np.array([[0, 1, 2], [2, 'b', 0]], object)
-    for use in (check_comparisons, OrdinalEmbedding(1).fit):
-        with expect_fail(
-            ValueError,
-            contains=(
-                "triplets holds 'b' at (1, 1), but object ids are whole numbers, and names are text"
-            ),
-        ):
-            use(rows)
-
-
-@pytest.mark.parametrize(
-    'y, words',
-    [
-        (['first', 'second'], "answers[0] is 'first', but True or False"),
-        ([1, None], 'answers[1] is missing (None)'),
-        (np.array([True, 'no'], object), '1 booleans and 1 others'),
-        ([1, np.nan], 'answers[1] is missing (nan)'),
-        ([1], 'answers has shape (1,), but there are 2 questions'),
-    ],
-)
-def test_answers_that_are_none_are_one_clear_line(y, words):
-    rows = [[0, 1, 2], [2, 1, 0]]
-    model = OrdinalEmbedding(1, solver='lbfgs').fit(rows)
-    for use in (
-        lambda: orient(rows, y),
-        lambda: OrdinalEmbedding(1).fit(rows, y),
-        lambda: model.score(rows, y),
-    ):
-        with expect_fail(ValueError, contains=words):
-            use()
-    np.testing.assert_array_equal(
-        orient(rows, np.array([True, False], object))[0], orient(rows, [1, -1])[0]
-    )
 
 
 def told(model, rows, **more):
@@ -821,10 +761,11 @@ def test_answers_that_are_names_missing_or_mixed_are_refused():
         ([True, None] + yes[2:].tolist(), 'answers[1] is missing (None)'),
         ([True, np.nan] + yes[2:].tolist(), 'answers[1] is missing (nan)'),
         ([True, 0] + yes[2:].astype(object).tolist(), 'booleans'),
+        (yes[:1], 'answers has shape (1,), but there are 60 questions'),
     ):
-        y = np.array(y, object)
-        with expect_fail(ValueError, contains=words):
-            OrdinalEmbedding(2).fit(names[q], y)
+        for use in doors(names[q], np.array(y, object)):
+            with expect_fail(ValueError, contains=words):
+                use()
     pandas = pytest.importorskip('pandas', reason='needs pandas')
     for dtype in ('boolean', 'Int64', object):
         y = pandas.Series([True, None] + yes[2:].tolist(), dtype=dtype)
@@ -893,6 +834,11 @@ def test_columns_in_another_order_are_read_by_their_names():
             OrdinalEmbedding(2).fit(given, yes)
     for given in frames(dict(b=features[:, 1], a=features[:, 0])):
         np.testing.assert_array_equal(model.transform(given), places)
+    with expect_fail(ValueError, contains="a column 'far', but fit saw anchor, first, second"):
+        model.score({**dict(anchor=names[q[:, 0]]), 'first': names[q[:, 1]], 'far': names[q[:, 2]]})
+    new = {**table, 'anchor': np.full(len(q), 'z')}
+    mixed = {key: new[key] for key in ('second', 'anchor', 'first')}
+    np.testing.assert_array_equal(model.place(mixed, yes), model.place(new, yes))
     flipped = dict(anchor=table['anchor'], far=table['second'], near=table['first'])
     with expect_fail(ValueError, contains='they are read in the order anchor, near, far'):
         OrdinalEmbedding(2).fit(flipped)
@@ -947,16 +893,6 @@ def test_four_columns_of_which_one_holds_no_objects_are_asked_about():
         same_map(OrdinalEmbedding(2, n_init=1).fit(given), wanted)
     standard = drop_degenerate(np.column_stack([fours()[:, :2], np.tile([0, 1], (200, 1))]))
     OrdinalEmbedding(1, n_init=1).fit(standard)
-
-
-def test_missing_entries_are_named_at_their_place():
-    pandas = pytest.importorskip('pandas', reason='needs pandas')
-    names, q, _, _ = study(20)
-    text, whole = names[q].astype(object), q.astype(object)
-    text[7, 2] = whole[7, 2] = None
-    for rows in (text, whole, pandas.DataFrame(text), pandas.DataFrame(whole, dtype='Int64')):
-        with expect_fail(ValueError, contains=' at row 7, column 2'):
-            OrdinalEmbedding(2).fit(rows)
 
 
 def test_a_map_of_one_place_is_laid_on_the_middle():
@@ -1330,28 +1266,6 @@ def test_a_spectral_start_is_that_of_dense_and_of_sparse_eigenvectors(columns, m
         sparse = problem.unpack(embedding.spectral_start(problem))
         assert procrustes(sparse, dense)[1] < 0.06
         assert dense.std() == pytest.approx(problem.init_params(0).std(), rel=0.1)
-
-
-def test_tables_of_questions_are_matched_by_the_names_that_fit_saw():
-    import pandas as pd
-
-    rng = np.random.default_rng(0)
-    points, names = rng.normal(size=(7, 2)), np.array(['a', 'b', 'c', 'd', 'e', 'f', 'g'])
-    rows = np.array([rng.choice(7, 3, replace=False) for _ in range(250)])
-    far = ((points[rows[:, :1]] - points[rows[:, 1:]]) ** 2).sum(2)
-    first = far[:, 0] < far[:, 1]
-    table = pd.DataFrame(names[rows], columns=['anchor', 'one', 'two'])
-    model = OrdinalEmbedding(n_init=1).fit(table, first)
-    mixed = table[['two', 'anchor', 'one']]
-    assert model.score(mixed, first) == model.score(table, first) > 0.9
-    assert model.score({name: list(mixed[name]) for name in mixed}, first) > 0.9
-    np.testing.assert_array_equal(model.decision_function(mixed), model.decision_function(table))
-    assert model.score(mixed.assign(answer=first)) > 0.9
-    new = mixed.assign(anchor='z')
-    np.testing.assert_array_equal(model.place(new, first), model.place(new[list(table)], first))
-    with pytest.raises(ValueError, match="a column 'far', but fit saw anchor, one, two"):
-        model.score(table.rename(columns={'two': 'far'}), first)
-    assert model.score(table.to_numpy(), first) > 0.9  # an array by place
 
 
 def test_svrg_is_not_held_up_by_a_long_row_of_the_start():

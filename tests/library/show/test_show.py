@@ -195,35 +195,6 @@ def crowd(n=30, seed=0):
     return points, [f'object {"x" * (k % 5)}{k}' for k in range(n)]
 
 
-def covered(made):
-    "Area that names share with each other, over their area."
-    made.figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in made.texts]
-    shared = sum(
-        max(0, min(a.x1, b.x1) - max(a.x0, b.x0)) * max(0, min(a.y1, b.y1) - max(a.y0, b.y0))
-        for i, a in enumerate(boxes)
-        for b in boxes[:i]
-    )
-    return shared / sum(box.width * box.height for box in boxes)
-
-
-def test_names_on_a_map_do_not_cover_each_other():
-    points, names = crowd()
-    made = embedding_map(points, names, fontsize=6, axes=axes())
-    assert [text.get_text() for text in made.texts] == names and covered(made) < 0.1
-    plain = axes()
-    plain.plot(*points.T, 'o')
-    for point, name in zip(points, names):
-        plain.annotate(name, point, xytext=(4, 3), textcoords='offset points', fontsize=6)
-    assert covered(plain) > 3 * covered(made)
-    once, again = (
-        [text.xyann for text in embedding_map(points, names, fontsize=6, axes=axes()).texts]
-        for _ in range(2)
-    )
-    assert once == again
-    plt.close('all')
-
-
 def test_a_map_with_ellipses_groups_and_a_bar():
     rng = np.random.default_rng(0)
     points, names = crowd(9)

@@ -141,16 +141,6 @@ def test_lists_leave_out_what_was_seen(fitted):
     assert fitted.recommend([3], 2, seen=only)[0].tolist() == [[4, -1]]
 
 
-def test_similar_is_cosine(fitted):
-    for side, rows in (('left', fitted.left_embeddings_), ('right', fitted.right_embeddings_)):
-        unit = rows / np.linalg.norm(rows, axis=1)[:, None]
-        near = unit @ unit.T
-        np.fill_diagonal(near, -np.inf)
-        ids, cosines = fitted.similar([2, 5], 4, side)
-        np.testing.assert_array_equal(ids, np.argsort(-near[[2, 5]], axis=1, kind='stable')[:, :4])
-        np.testing.assert_allclose(cosines, np.take_along_axis(near[[2, 5]], ids, 1), rtol=1e-5)
-
-
 def test_new_entities_by_features(fitted, planted):
     rng = np.random.default_rng(0)
     new_left, new_right = rng.normal(size=(3, 8)), rng.normal(size=(5, 8))
@@ -182,17 +172,6 @@ def test_evaluate_masks_and_knows_its_ceiling(fitted, planted):
     )
 
 
-def test_warm_start_goes_on(planted):
-    model = quick(warm_start=True, max_iter=2).fit(planted.observed)
-    first = model.run_.column('loss')[-1]
-    np.testing.assert_allclose(model.fit(planted.observed).run_.column('loss')[0], first, rtol=1e-5)
-    with pytest.raises(
-        ValueError,
-        match='the last fit had the left tower .* of width 3 .* and this one has .* of width 4',
-    ):
-        model.set_params(n_components=4).fit(planted.observed)
-
-
 def test_early_stopping_continues_from_a_checkpoint(planted, tmp_path):
     settings = dict(validation=0.2, metric='ndcg@5', n_iter_no_change=2)
     whole = quick(max_iter=30, **settings).fit(planted.observed)
@@ -210,30 +189,6 @@ def test_an_entity_without_features_is_named(planted):
             UserWarning, match=r'left_features has 1 rows without any feature \(first: row 7\)'
         ):
             quick().fit(planted.observed, rows, planted.right_features)
-
-
-@pytest.mark.parametrize(
-    'settings, text',
-    [
-        (dict(validation=2.0), r'outside \(0, 1\)'),
-        (dict(validation=0.2, metric='recall'), "measure 'recall' is not known"),
-        (
-            dict(popularity_power=0.5, column_weights=np.ones(30)),
-            'column_weights and popularity_power are both given',
-        ),
-        (dict(solver='als', loss='logistic'), 'solver="als" needs loss="squared"'),
-        (dict(solver='als', left=MLP(3)), 'solver="als" needs linear towers'),
-        (dict(solver='newtn'), "solver='newtn' is not one of"),
-        (dict(ridge='most'), "ridge='most' is not one of a number"),
-        (dict(ridge=-1.0), 'ridge=-1.0 is not one of a number'),
-        (dict(n_jobs=0), 'n_jobs=0 is not a number'),
-        (dict(client='them'), "client='them'"),
-    ],
-)
-def test_wrong_settings_are_one_line(planted, settings, text):
-    with pytest.raises(ValueError, match=text) as caught:
-        quick(**settings).fit(planted.observed)
-    assert '\n' not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -397,16 +352,6 @@ def test_dislikes_alone_are_refused(planted, loss, dislike):
     quick(loss=loss).fit(pairs, labels=np.append(np.full(len(pairs) - 1, dislike), 1))
 
 
-@pytest.mark.parametrize('labels', [[1, 2, 3, 4, 5], [-1, 0, 1, 1, -1], [0, 0, 1, 2, 1]])
-def test_other_labels_of_the_logistic_loss_are_refused(labels):
-    pairs = np.column_stack([np.arange(5), np.arange(5) % 3])
-    with pytest.raises(ValueError, match=r'labels hold .* needs -1 and \+1'):
-        quick().fit(pairs, labels=labels)
-    matrix = sparse.coo_array((np.array([4.0, 5.0, 1.0, 3.0, 2.0]), pairs.T), shape=(5, 3))
-    with pytest.raises(ValueError, match=r'labels hold 4 .* needs -1 and \+1'):
-        quick(values='labels').fit(matrix)
-
-
 def test_features_as_lists_and_in_every_sparse_format(planted):
     expected = (
         quick(dtype='float64')
@@ -433,19 +378,6 @@ def test_features_as_lists_and_in_every_sparse_format(planted):
     ):
         with pytest.raises(ValueError, match=f'left_features .*{text}'):
             quick().fit(planted.observed, bad, planted.right_features)
-
-
-@pytest.mark.parametrize('dtype', [np.uint8, np.uint64])
-def test_unsigned_ids(planted, dtype):
-    pairs = planted.observed.astype(dtype)
-    model = quick(dtype='float64').fit(pairs)
-    np.testing.assert_array_equal(
-        model.left_embeddings_, quick(dtype='float64').fit(planted.observed).left_embeddings_
-    )
-    assert (
-        model.recommend(np.array([3], dtype), 2)[0].shape == (1, 2)
-        and len(model.score_pairs(pairs[:3])) == 3
-    )
 
 
 @pytest.fixture(scope='module')
@@ -1162,23 +1094,6 @@ def test_penalties_are_smaller_where_pairs_can_be_predicted():
     assert model.settings_['penalty_scale'] == 1.0
 
 
-def test_the_prediction_of_a_pair_leaves_it_out():
-    "Eq. (I1) beside the prediction of a cell that holds its own prediction."
-    rng = np.random.default_rng(0)
-    alike = rng.integers(4, size=90)[:, None] == rng.integers(4, size=60)
-    seen = alike & (rng.random(alike.shape) < 0.7)
-    pairs, signal = np.argwhere(seen), []
-    for i, j in pairs[::20]:
-        table = seen.astype(float)
-        for _ in range(30):
-            U, values, V = np.linalg.svd(table, full_matrices=False)
-            table[i, j] = (U[i, :10] * values[:10]) @ V[:10, j]
-        signal.append(table[i, j])
-    s = np.median(signal)
-    exact = np.clip(((1 - s) / max(s, 0.5)) ** 2, 0.125, 1)
-    assert exact - 0.15 < penalty_scale(pairs, seen.shape) <= exact
-
-
 def test_the_share_of_a_pair_in_its_own_prediction_is_that_of_its_projection():
     "Eq. (I2): the unit matrix of a pair, projected on what ten components can change."
     rng = np.random.default_rng(0)
@@ -1539,15 +1454,6 @@ def test_ids_of_usual_kinds_are_saved(ids, tmp_path):
     assert [*map(type, loaded.right_ids_)] == [*map(type, model.right_ids_)]
     shown = [one.similar([model.right_ids_[0]], 1)[0].tolist() for one in (model, loaded)]
     assert shown[0] == shown[1]
-
-
-def test_an_id_that_no_file_can_hold_is_named(tmp_path):
-    class Own:
-        pass
-
-    model = quick(n_components=1).fit(dict(u=[0, 0], i=np.array([Own(), Own()], object)))
-    with pytest.raises(TypeError, match=r'right_ids\[0\] is a Own, which a file'):
-        model.save(tmp_path / 'model')
 
 
 def test_histories_may_be_dictionaries_from_id_to_value():

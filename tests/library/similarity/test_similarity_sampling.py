@@ -152,30 +152,6 @@ def test_solvers_descend_and_repeat(solver, dtype):
     assert runs[0].state.n_rows > 0 and runs[0].state.n_epochs > 0
 
 
-def test_a_sogram_run_keeps_its_averages():
-    whole = minimize(problem(), SOGram(0.05, share=0.5), max_iter=6, seed=1)
-    assert whole.state.left_gramian.shape == (1, 3, 2)
-
-
-@pytest.mark.parametrize(
-    'make, text',
-    [
-        (lambda: BlockSGD(share=0), r'share=0 is outside \(0, 1\]'),
-        (lambda: PairSGD(sampler='some'), "sampler='some' is not one of"),
-        (lambda: SOGram(alpha=2.0), r'alpha=2.0 is outside'),
-        (lambda: SOGram(sampler='swapped'), "sampler='swapped'"),
-        (lambda: BlockSGD(-1.0), 'learning_rate=-1.0'),
-        (lambda: BlockSGD(scaling='adam'), "scaling='adam'"),
-        (lambda: BlockSGD(n_updates=0), 'n_updates=0'),
-        (lambda: BlockSGD(stabilizer=-1.0), 'stabilizer=-1.0'),
-        (lambda: single_sample(problem().terms, np.array([1])), r'drawn holds 1 pair\(s\)'),
-    ],
-)
-def test_wrong_settings_are_one_line(make, text):
-    with pytest.raises(ValueError, match=text):
-        make()
-
-
 def test_measures_agree_with_scikit_learn():
     from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 

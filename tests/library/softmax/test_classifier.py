@@ -13,9 +13,6 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.core.solver import State, Status
@@ -73,71 +70,15 @@ def test_scikit_learn_accepts_it(settings):
     assert sum(result['status'] == 'passed' for result in results) > 40
 
 
-def test_the_optimum_is_scikit_learns():
-    X, y = planted(noise=2.5, dtype=np.float64)
-    ridge = 0.1
-    exact = LogisticRegression(C=1 / (ridge * len(y)), tol=1e-8, max_iter=5000).fit(X, y)
-    model = SoftmaxClassifier(
-        learning_rate=3.0, learning_rate_decay=0.99, ridge=ridge, dtype='float64', max_epochs=800
-    ).fit(X, y)
-    truth, ours = exact.predict_proba(X), model.predict_proba(X)
-    labels = np.unique(y, return_inverse=True)[1]
-
-    def objective(proba, coef):
-        return -np.log(proba[np.arange(len(y)), labels]).mean() + ridge / 2 * (coef**2).sum()
-
-    assert (
-        objective(truth, exact.coef_)
-        <= objective(ours, model.coef_)
-        < objective(truth, exact.coef_) + 3e-3
-    )
-    np.testing.assert_allclose(ours, truth, atol=0.12)
-    np.testing.assert_allclose(model.coef_ - model.coef_.mean(0), exact.coef_, atol=0.08)
-
-
-def test_sparse_and_dense_agree():
+@pytest.mark.parametrize('kind', ['float32', 'float64'])
+def test_shapes_and_dtypes(kind):
     X, y = planted()
-    X[np.abs(X) < 1] = 0
-    dense = SoftmaxClassifier(max_epochs=3).fit(X, y)
-    sparse = SoftmaxClassifier(max_epochs=3).fit(scipy.sparse.csr_matrix(X), y)
-    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-4)
-    np.testing.assert_allclose(
-        sparse.predict_proba(scipy.sparse.csc_array(X)), dense.predict_proba(X), atol=1e-4
-    )
-
-
-def test_shapes_dtypes_and_consistency():
-    X, y = planted()
-    for kind in ('float32', 'float64'):
-        model = SoftmaxClassifier(max_epochs=5, dtype=kind).fit(X, y)
-        assert (
-            model.coef_.shape == (6, 8)
-            and model.coef_.dtype == kind
-            and model.intercept_.shape == (6,)
-            and model.intercept_.dtype == kind
-        )
-        np.testing.assert_allclose(
-            model.decision_function(X),
-            X @ model.coef_.T.astype(float) + model.intercept_,
-            rtol=1e-5,
-            atol=1e-5,
-        )
-        proba = model.predict_proba(X)
-        np.testing.assert_allclose(proba.sum(1), 1)
-        assert (model.classes_[proba.argmax(1)] == model.predict(X)).all() and model.score(
-            X, y
-        ) > 0.9
-        assert model.log_loss(X, y) == pytest.approx(
-            -np.log(proba[np.arange(len(y)), np.searchsorted(model.classes_, y)]).mean()
-        )
-        labels, probability = model.top_k(X, 3)
-        np.testing.assert_allclose(probability, -np.sort(-proba, axis=1)[:, :3])
-        assert (labels[:, 0] == model.predict(X)).all()
-        assert (
-            model.n_iter_ == 5
-            and len(model.run_.column('log_loss')) == 5
-            and model.n_features_in_ == 8
-        )
+    model = SoftmaxClassifier(max_epochs=5, dtype=kind).fit(X, y)
+    assert model.coef_.shape == (6, 8) and model.intercept_.shape == (6,)
+    assert model.coef_.dtype == model.intercept_.dtype == kind
+    scores = X @ model.coef_.T.astype(float) + model.intercept_
+    np.testing.assert_allclose(model.decision_function(X), scores, rtol=1e-5, atol=1e-5)
+    assert model.n_iter_ == 5 == len(model.run_.column('log_loss')) and model.n_features_in_ == 8
 
 
 def test_probabilities_of_sparse_rows_sum_to_one_in_float64():
@@ -146,16 +87,6 @@ def test_probabilities_of_sparse_rows_sum_to_one_in_float64():
     model = SoftmaxClassifier(max_epochs=3, learning_rate=10.0).fit(X, y)
     proba = model.predict_proba(scipy.sparse.csr_array(X))
     assert proba.dtype == np.float64 and abs(proba.sum(1) - 1).max() < 1e-12
-
-
-def test_shared_arguments_have_their_defaults():
-    "What every estimator of the package takes, and what this chapter starts from."
-    auto = dict.fromkeys(('learning_rate', 'learning_rate_decay', 'ridge', 'max_epochs'), 'auto')
-    none = dict.fromkeys(('max_iter', 'max_seconds', 'tol', 'checkpoint', 'client'))
-    off = dict.fromkeys(('average', 'early_stopping', 'warm_start', 'verbose'), False)
-    more = dict(n_negatives=5, fit_intercept=True, sampler='uniform', dtype='float32', n_jobs=1)
-    more |= dict(solver='auto', logit_adjustment=0.0, validation_fraction=0.1, random_state=0)
-    assert (auto | none | off | more).items() <= SoftmaxClassifier().get_params().items()
 
 
 @pytest.mark.parametrize('solver', ['auto', 'umax'])
@@ -205,15 +136,14 @@ def test_record_and_limits():
     assert stopped.n_iter_ < 500
 
 
-def test_same_seed_same_weights():
+def test_a_generator_is_a_seed_and_none_is_another_each_time():
     X, y = planted()
-    fits = [
+    one, other, none = (
         SoftmaxClassifier(max_epochs=2, random_state=seed).fit(X, y).coef_
-        for seed in (0, 0, 1, np.random.RandomState(3), np.random.RandomState(3), None)
-    ]
-    np.testing.assert_array_equal(fits[0], fits[1])
-    np.testing.assert_array_equal(fits[3], fits[4])
-    assert (fits[0] != fits[2]).any()
+        for seed in (np.random.RandomState(3), np.random.RandomState(3), None)
+    )
+    np.testing.assert_array_equal(one, other)
+    assert (one != none).any()
 
 
 def test_warm_start_goes_on():
@@ -253,49 +183,6 @@ def test_partial_fit_after_fit_keeps_what_was_learned():
 
 
 @pytest.mark.parametrize(
-    'settings, word',
-    [
-        (dict(solver='sgdd'), "solver='sgdd'"),
-        (dict(dtype='float16'), "dtype='float16'"),
-        (dict(solver='nce', n_jobs=2), "n_jobs=2, but solver='nce' runs on 1 thread"),
-        (dict(client='here'), "client='here' is no dask client, so the fit runs in one process"),
-        (dict(solver='lbfgs', n_jobs=2), "n_jobs=2, but solver='lbfgs' runs on 1 thread"),
-        (dict(n_jobs=0), 'n_jobs=0 is not a number'),
-        (dict(n_jobs=1.5), 'n_jobs=1.5 is not a number'),
-        (dict(solver='lbfgs', n_jobs=0), 'n_jobs=0 is'),
-        (dict(solver='lbfgs', average=True), 'average=True concerns sampled solvers'),
-        (
-            dict(sampler='unigram'),
-            "sampler='unigram', but solver='auto' takes 'uniform'; name the solver that is to draw",
-        ),
-        (dict(validation_fraction=1.0), 'validation_fraction=1.0'),
-        (dict(early_stopping=True, checkpoint='x'), 'leave checkpoint=None'),
-        (dict(learning_rate='fast'), "learning_rate='fast' is neither"),
-        (dict(class_weight={'dog': 1.0}), "class_weight names 'dog'"),
-        (dict(n_iter_no_change=0, early_stopping=True), 'n_iter_no_change=0'),
-        (dict(learning_rate=-1.0), 'learning_rate=-1'),
-        (dict(n_negatives=0), 'n_negatives=0'),
-        (dict(max_epochs=None), 'max_'),
-        (dict(ridge=-1.0), 'ridge'),
-        (dict(dtype='foo'), "dtype='foo' is not float32"),
-        (dict(random_state=-1), 'random_state=-1 is neither'),
-        (dict(random_state='x'), "random_state='x' is neither"),
-        (dict(fit_intercept='no'), "fit_intercept='no' is not True or False"),
-        (dict(max_epochs='many'), "max_epochs='many' is neither"),
-        (dict(max_epochs=-1), 'max_epochs=-1 is neither'),
-        (
-            dict(class_weight={'class 0': 'a'}),
-            "class_weight['class 0'] is 'a', but a number is needed",
-        ),
-    ],
-)
-def test_wrong_settings_are_one_line(settings, word):
-    with pytest.raises(ValueError) as caught:
-        SoftmaxClassifier(**settings).fit(*planted(60))
-    assert word in str(caught.value) and '\n' not in str(caught.value)
-
-
-@pytest.mark.parametrize(
     'call, word',
     [
         (
@@ -315,19 +202,9 @@ def test_wrong_settings_are_one_line(settings, word):
             'classes differ',
         ),
         (
-            lambda X, y: SoftmaxClassifier(n_negatives=2.5).fit(X[:2], [0, 1]),
-            'n_negatives=2.5 is not a whole number',
+            lambda X, y: SoftmaxClassifier('nce', class_weight='balanced').partial_fit(X, y, y),
+            'class_weight="balanced" needs all labels at once',
         ),
-        (
-            lambda X, y: SoftmaxClassifier().fit(X, y, sample_weight=np.ones(3)),
-            'sample_weight has shape (3,)',
-        ),
-        (
-            lambda X, y: SoftmaxClassifier().fit(X, y, sample_weight=-np.ones(60)),
-            'sample_weight[0] is -1.0',
-        ),
-        (lambda X, y: SoftmaxClassifier().fit(X, 2 * np.eye(60)), 'holds more than 0 and 1'),
-        (lambda X, y: SoftmaxClassifier().fit(X, np.zeros((60, 4))), 'y has no 1'),
         (
             lambda X, y: SoftmaxClassifier().fit(X, scipy.sparse.eye_array(5)),
             'y has 5 rows, but X has 60',
@@ -337,30 +214,12 @@ def test_wrong_settings_are_one_line(settings, word):
             'checkpoint',
         ),
         (
-            lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, y).top_k(X, 1.5),
-            'k=1.5, but there are 1..6',
-        ),
-        (
-            lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, y).score(X, y, np.ones(3)),
-            'sample_weight has shape (3,), but there are 60 rows',
-        ),
-        (
-            lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, y).log_loss(X[:1], ['class 9']),
-            "'class 9', which is not among the 6 classes",
-        ),
-        (
             lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, y).score(X, np.arange(60)),
             "y[0] is 0, but the classes of fit are text, such as 'class 0'",
         ),
         (
             lambda X, y: SoftmaxClassifier(max_epochs=1).fit(X, np.arange(60) % 3).score(X, y),
             'but the classes of fit are numbers, such as 0',
-        ),
-        (
-            lambda X, y: (
-                SoftmaxClassifier(max_epochs=1, warm_start=True).fit(X, y).fit(X[:, :5], y)
-            ),
-            'X has 5 columns, but the weights to go on from have 8; set warm_start=False',
         ),
         (
             lambda X, y: (
@@ -384,46 +243,22 @@ def test_wrong_use_is_one_line(call, word):
     assert word in str(caught.value) and '\n' not in str(caught.value)
 
 
-def test_checkpoint_continues_bit_by_bit(tmp_path):
+def test_a_search_of_the_rate_does_not_depend_on_the_limit_of_a_checkpoint(tmp_path):
     X, y = planted()
-    path = tmp_path / 'fit.npz'
-    whole = SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0).fit(X, y)
-    SoftmaxClassifier('implicit', max_epochs=2, learning_rate=5.0, checkpoint=path).fit(X, y)
-    rest = SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0, checkpoint=str(path)).fit(
-        X, y
-    )
-    np.testing.assert_array_equal(rest.coef_, whole.coef_)
-    assert rest.n_iter_ == 6 and len(rest.run_.history) == 6
-    for other in (dict(), dict(n_negatives=2), dict(solver='umax')):
-        with pytest.raises(ValueError, match='was made by'):
-            settings = dict(solver='implicit', learning_rate=5.0 if other else 3.0) | other
-            SoftmaxClassifier(max_epochs=6, checkpoint=path, **settings).fit(X, y)
-    with pytest.raises(ValueError, match='another problem'):
-        SoftmaxClassifier('implicit', max_epochs=6, learning_rate=5.0, checkpoint=path).fit(
-            X + 1, y
-        )
     auto = [
-        SoftmaxClassifier('implicit', max_epochs=n, checkpoint=tmp_path / 'auto.npz').fit(X, y)
+        SoftmaxClassifier('implicit', max_epochs=n, checkpoint=str(tmp_path / 'auto.npz')).fit(X, y)
         for n in (2, 6)
-    ]  # the search is the same for both
+    ]
     assert auto[0].learning_rate_ == auto[1].learning_rate_ and auto[1].n_iter_ == 6
 
 
-def test_copies_hold_the_weights_once_and_a_grid_finds_the_rate(tmp_path):
-    X, y = planted()
-    wide = SoftmaxClassifier(max_epochs=1).fit(
-        np.random.default_rng(0).normal(size=(20, 5000)).astype(np.float32), np.arange(20)
-    )
+def test_copies_hold_the_weights_once(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(20, 5000)).astype(np.float32)
+    wide = SoftmaxClassifier(max_epochs=1).fit(rows, np.arange(20))
     wide.save(tmp_path / 'wide.npz')
     sizes = len(pickle.dumps(wide)), (tmp_path / 'wide.npz').stat().st_size
     assert max(sizes) < 1.2 * wide.run_.state.params.nbytes  # not once per view
     SoftmaxClassifier.load(tmp_path / 'wide.npz').partial_fit(np.eye(2, 5000), [0, 1])
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), SoftmaxClassifier(max_epochs=3)),
-        {'softmaxclassifier__learning_rate': [1e-6, 10.0]},
-        cv=3,
-    ).fit(X, y)
-    assert search.best_params_ == {'softmaxclassifier__learning_rate': 10.0}
 
 
 @pytest.mark.parametrize('solver', SOLVERS)
@@ -655,17 +490,7 @@ def test_several_labels_a_row():
     Y = rng.random((500, 12)) < 0.2
     Y[:, 11] = False  # a label that no row has
     X = (Y @ rng.normal(size=(12, 20)) + 0.5 * rng.normal(size=(500, 20))).astype(np.float32)
-    fits = [
-        SoftmaxClassifier(max_epochs=10).fit(X, target)
-        for target in (
-            Y,
-            Y.astype(int),
-            scipy.sparse.csr_matrix(Y),
-            scipy.sparse.coo_array(Y.astype(float)),
-        )
-    ]
-    for model in fits[1:]:
-        np.testing.assert_array_equal(model.coef_, fits[0].coef_)
+    model = SoftmaxClassifier(max_epochs=10).fit(X, Y)
     assert model.classes_.tolist() == list(range(12)) and model.precision_at_k(X, Y, 1) > 0.8
     by_hand = np.mean([Y[i, model.top_k(X, 3)[0][i]].mean() for i in range(500)])
     assert model.precision_at_k(X, Y, 3) == pytest.approx(by_hand)
@@ -695,6 +520,9 @@ def test_several_labels_in_every_form_are_the_same_labels():
     settings = dict(solver='lbfgs', ridge=1e-3)
     right = SoftmaxClassifier(**settings).fit(X, Y)
     assert right.multilabel_ and right.classes_.tolist() == list(range(6))
+    csr, coo = scipy.sparse.csr_matrix(Y), scipy.sparse.coo_array(Y.astype(float))
+    for y in (Y.astype(int), csr, coo):
+        np.testing.assert_array_equal(SoftmaxClassifier(**settings).fit(X, y).coef_, right.coef_)
     for y in (
         table,
         table.astype('Int64'),
@@ -960,15 +788,6 @@ def test_calibration_error_is_zero_where_chances_are_true():
         calibration_error(np.ones(3), np.ones(2))
 
 
-def test_a_single_row_of_each_kind():
-    """N = 1 is refused with a reason in fit, and taken in a stream; K = 2 and labels that come in
-    words work."""
-    with pytest.raises(ValueError, match='1 class only'):
-        SoftmaxClassifier().fit([[1.0, 2.0]], ['a'])
-    model = SoftmaxClassifier().partial_fit([[1.0, 2.0]], ['a'], classes=['a', 'b'])
-    assert model.predict([[1.0, 2.0]]) == ['a']
-
-
 SOME = ('exact', 'implicit', 'umax', 'nce', 'rotation', 'lbfgs')
 
 
@@ -1026,15 +845,6 @@ def test_ridge_is_that_of_the_other_classifiers(n_classes):
         ]
         np.testing.assert_allclose(found[0], found[1], atol=1e-5)
         np.testing.assert_allclose(found[0], found[2], atol=1e-5)
-
-
-def test_partial_fit_does_not_balance_in_silence():
-    X, y = planted(60)
-    for solver in ('implicit', 'nce'):
-        with pytest.raises(ValueError, match='class_weight="balanced" needs all labels at once'):
-            SoftmaxClassifier(solver, class_weight='balanced').partial_fit(
-                X, y, classes=np.unique(y)
-            )
 
 
 @pytest.mark.parametrize('solver', SOME)
@@ -1224,25 +1034,6 @@ def test_n_jobs_as_scikit_learn_has_it():
         SoftmaxClassifier(solver, max_epochs=2, n_jobs=-1).fit(X, y)
 
 
-def test_class_weight_may_name_classes_that_a_part_lacks():
-    "In a fold, say; but a name that may be a slip is refused."
-    from sklearn.model_selection import KFold, cross_val_score
-
-    X, y = planted(60)
-    y[0] = 'rare'
-    weights = {name: 1.0 + at for at, name in enumerate(np.unique(y))}
-    scores = cross_val_score(
-        SoftmaxClassifier(max_epochs=2, class_weight=weights),
-        X,
-        y,
-        cv=KFold(3),
-        error_score='raise',
-    )
-    assert np.isfinite(scores).all()
-    with pytest.raises(ValueError, match="class_weight names 'rare'"):
-        SoftmaxClassifier(class_weight={'rare': 2.0}).fit(X[1:], y[1:])
-
-
 def test_exact_takes_the_road_of_the_softmax_itself():
     "Sparse and dense rows, weights, ridge, checkpoints, streams; another solver may go on."
     X, y = planted(300, noise=2.5)
@@ -1261,22 +1052,6 @@ def test_exact_takes_the_road_of_the_softmax_itself():
     again = pickle.loads(pickle.dumps(went_on.set_params(solver='exact')))
     np.testing.assert_array_equal(again.predict_proba(X), went_on.predict_proba(X))
     assert np.abs(first - exact.predict_proba(X)).max() > 0.01
-
-
-def test_exact_in_a_stream_and_from_a_checkpoint(tmp_path):
-    X, y = planted(600)
-    stream = SoftmaxClassifier('exact', learning_rate=1.0)
-    for k in range(0, 600, 50):
-        stream.partial_fit(X[k : k + 50], y[k : k + 50], classes=np.unique(y))
-    assert stream.score(X, y) > 0.9
-    whole, rest = (
-        SoftmaxClassifier('exact', learning_rate=1.0, learning_rate_decay=0.9, checkpoint=path)
-        for path in (None, tmp_path / 'run.npz')
-    )
-    whole.set_params(max_epochs=5).fit(X, y)
-    rest.set_params(max_epochs=5)
-    clone(rest).set_params(max_epochs=2).fit(X, y)
-    np.testing.assert_array_equal(rest.fit(X, y).coef_, whole.coef_)
 
 
 def test_auto_chooses_and_says_what():

@@ -128,16 +128,6 @@ def test_a_mending_that_vanishes_far_from_the_root_ends_nothing():
     np.testing.assert_allclose([u, *moves], [other, *slow], rtol=1e-10)
 
 
-def test_shuffled_visits_no_row_twice():
-    problem = _problem()
-    start = problem.init_params()
-    start[problem.n_weights :] = 4
-    for n_updates in (1, 17, 40):
-        solver = ImplicitSGD(visits='shuffled', n_updates=n_updates, learning_rate=2.0)
-        state = solver.step(problem, solver.init(problem, start), np.random.default_rng(0))
-        assert (state.params[problem.n_weights :] != 4).sum() == n_updates
-
-
 def test_rate_falls_at_whole_passes():
     problem = _problem()
     slow = ImplicitSGD(learning_rate=8.0, learning_rate_decay=0.5, n_updates=10)
@@ -264,16 +254,6 @@ def test_ridge_through_the_scale_is_the_ridge_done_in_full(kind, rate):
 
 def test_wrong_use_is_one_line():
     problem = _problem()
-    for settings_, word in [
-        (dict(n_negatives=0), 'n_negatives=0'),
-        (dict(visits='file'), "visits='file'"),
-        (dict(learning_rate=0.0), 'learning_rate=0'),
-        (dict(learning_rate_decay=1.5), 'learning_rate_decay=1.5'),
-        (dict(learning_rate=math.nan), 'nan'),
-    ]:
-        with pytest.raises(ValueError, match=word) as caught:
-            ImplicitSGD(**settings_)
-        assert '\n' not in str(caught.value)
     with pytest.raises(ValueError, match='alpha'):
         ImplicitSGD().init(DoubleSum(np.eye(3), np.arange(3), alpha=1.0), np.ones(12))
     low = problem.init_params()

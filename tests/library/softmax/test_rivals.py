@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse, stats
 
 from extreme_opt.core.checks import check_descend, check_gradient, check_unbiased
-from extreme_opt.core.descent import SGD
 from extreme_opt.core.run import minimize
 from extreme_opt.softmax import NCE, Draw, FullSoftmax, ImportanceSampled, OneVsEach
 from extreme_opt.softmax.rivals import noise_proba
@@ -235,29 +234,6 @@ def test_wrong_settings_are_one_line(make):
     assert '\n' not in str(error.value)
 
 
-def test_sgd_runs_them_all_and_repeats_itself():
-    rng = np.random.default_rng(0)
-    features = np.repeat(np.eye(5), 8, 0) + 0.1 * rng.normal(size=(40, 5))
-    labels = np.repeat(np.arange(5), 8)
-    for kind, settings in KINDS:
-        settings = settings | (
-            dict(noise='unigram') if isinstance(settings.get('noise'), np.ndarray) else {}
-        )
-        problem = kind(features, labels, 5, **settings)
-        run, again = (
-            minimize(
-                problem,
-                SGD(learning_rate=0.5, batch_size=4),
-                max_epochs=20,
-                record_every=20,
-                metrics=dict(log_loss=lambda p, w: p.log_loss(w)),
-            )
-            for _ in range(2)
-        )
-        np.testing.assert_array_equal(run.state.params, again.state.params)
-        assert run.column('log_loss')[-1] < np.log(5)
-
-
 @pytest.mark.parametrize('make', [np.asarray, sparse.csr_array])
 def test_squared_hinge_is_that_of_linear_svc(make):
     "Its optimum for rows with one label and with several, and how near epochs of SGD come."
@@ -292,13 +268,22 @@ def test_squared_hinge_is_that_of_linear_svc(make):
         SquaredHingeByColumn(make(X), np.zeros(300, int), 4, several=np.ones((2, 4)))
 
 
+def shares_of(t, c):
+    "The probabilities after a step of weight c from scores t, by bisection on their sum."
+    from scipy.optimize import brentq
+    from scipy.special import wrightomega
+
+    def shares(norm):
+        return wrightomega(t - norm + np.log(c)) / c
+
+    low, high = t.max() - c - 60, t.max() + 60
+    return shares(brentq(lambda norm: shares(norm).sum() - 1, low, high, xtol=1e-14))
+
+
 @pytest.mark.parametrize('make', [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize('kind', [np.float32, np.float64])
 def test_exact_updates_are_the_plain_implicit_steps(make, kind):
     "Epochs of the kernel beside updates that solve eq. (1) by bisection, one after the other."
-    from scipy.optimize import brentq
-    from scipy.special import wrightomega
-
     from extreme_opt.softmax.exact import FullSoftmaxByColumn, exact_updates
 
     rng = np.random.default_rng(0)
@@ -316,12 +301,7 @@ def test_exact_updates_are_the_plain_implicit_steps(make, kind):
             moves = np.zeros(7)
             if c > 0:
                 t[y] += c
-
-                def total(norm, t=t, c=c):
-                    return wrightomega(t - norm + np.log(c)).sum() / c - 1
-
-                norm = brentq(total, t.max() - c - 60, t.max() + 60, xtol=1e-14)
-                moves = rate * wrightomega(t - norm + np.log(c)) / c
+                moves = rate * shares_of(t, c)
                 moves[y] -= rate
             weights = (weights - np.outer(moves, x)) * shrink
         np.testing.assert_allclose(
@@ -336,9 +316,6 @@ def test_exact_updates_are_the_plain_implicit_steps(make, kind):
 @pytest.mark.parametrize('c', [0.1, 10.0, 30.0, 100.0, 3000.0])
 def test_exact_steps_of_many_classes_solve_their_equation(c, spread):
     "Moves of one row of length one: nonnegative but for the label, and those of SciPy's omega."
-    from scipy.optimize import brentq
-    from scipy.special import wrightomega
-
     from extreme_opt.softmax.exact import FullSoftmaxByColumn, exact_updates
 
     rng = np.random.default_rng(0)
@@ -351,11 +328,7 @@ def test_exact_steps_of_many_classes_solve_their_equation(c, spread):
             t = scores.astype(float)
             t[label] += c
 
-            def total(norm, t=t):
-                return wrightomega(t - norm + np.log(c)).sum() / c - 1
-
-            norm = brentq(total, t.min() - c - 60, t.max() + 60, xtol=1e-13)
-            proba = wrightomega(t - norm + np.log(c)) / c
+            proba = shares_of(t, c)
             proba[label] -= 1
             np.testing.assert_allclose((scores - params).astype(float) / c, proba, atol=close)
 

@@ -22,7 +22,6 @@ from extreme_opt.softmax.double_sum import (
     mean_log_loss,
     optimum_bounds,
     sample_distinct,
-    top_k_accuracy,
 )
 from extreme_opt.softmax.plain.umax import umax_update
 from extreme_opt.softmax.rivals import NCE, FullSoftmax, ImportanceSampled, OneVsEach
@@ -140,17 +139,6 @@ def test_chunks_and_rows():
         mean_log_loss(problem.take([3, 9]), problem.unpack(params)[0]),
         problem.log_loss(params, [3, 9]),
     )
-
-
-def test_start_knows_nothing():
-    problem = made(n_classes=7)[0]
-    assert problem.log_loss(problem.init_params()) == pytest.approx(np.log(7))
-    np.testing.assert_allclose(
-        problem.unpack(problem.grad(problem.init_params()))[1], 0, atol=1e-12
-    )
-    assert (
-        top_k_accuracy(problem, problem.unpack(problem.init_params())[0]) == 0
-    )  # ties count against the label
 
 
 @given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=8))
@@ -333,15 +321,6 @@ def test_projection_onto_the_ball():
     )
 
 
-def test_strong_shrinking_is_folded_in():
-    problem, params = made(n_samples=25, n_classes=6, ridge=0.5)
-    draw, slow, fast = problem.draw(np.random.default_rng(3), 400, 2), params.copy(), params.copy()
-    for i, others in zip(*draw, strict=True):
-        reference_update(problem, slow, i, others, 0.3, 1.0)  # 0.85 to the 400 is 1e-29
-    umax_updates(problem, fast, draw, 0.3, 1.0)
-    np.testing.assert_allclose(fast, slow, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     'alpha, kind', [(0.4, 'dense'), (1.0, 'dense'), (0.4, 'csr'), (1.0, 'csr')]
 )
@@ -422,22 +401,6 @@ def test_blocks_do_not_change_a_run():
     finally:
         compiled.timed_chunks = original
     np.testing.assert_array_equal(whole, cut)
-
-
-@pytest.mark.parametrize(
-    'settings_, words',
-    [
-        (dict(threshold=0.0), 'threshold=0.0'),
-        (dict(threshold=-1), 'threshold=-1'),
-        (dict(learning_rate_decay=0.0), 'learning_rate_decay=0.0'),
-        (dict(learning_rate_decay=1.1), 'learning_rate_decay=1.1'),
-        (dict(learning_rate=-1.0), 'learning_rate=-1.0'),
-        (dict(learning_rate=np.nan), 'learning_rate=nan'),
-    ],
-)
-def test_wrong_settings(settings_, words):
-    with pytest.raises(ValueError, match=words):
-        UMax(**settings_)
 
 
 def test_rate_times_ridge_has_a_limit():
