@@ -268,18 +268,6 @@ def test_a_row_whose_scores_overflow_leaves_the_others_as_they_are():
     np.testing.assert_allclose(proba[1], [1 / 8, 2 / 8, 5 / 8])
 
 
-def test_float32_follows_float64():
-    double, params = made(ridge=0.1)
-    single, _ = made(ridge=0.1, dtype=np.float32)
-    assert single.dtype == np.float32 and single.grad(params.astype(np.float32)).dtype == np.float32
-    np.testing.assert_allclose(
-        single.grad(params.astype(np.float32)), double.grad(params), rtol=1e-3, atol=1e-3
-    )
-    ends = [minimize(problem, Majorizer(), max_iter=30, tol=1e-4) for problem in (single, double)]
-    assert ends[0].state.params.dtype == np.float32
-    np.testing.assert_allclose(ends[0].state.params, ends[1].state.params, atol=1e-3)
-
-
 def test_a_map_with_unit_blocks_is_the_multinomial_problem():
     plain, params = made(ridge=0.05, prior=[1, 2, 0.5, 3], sample_weight=1 + np.arange(40) % 3)
     mapped = LogLinear(
@@ -422,23 +410,6 @@ def test_mixed_and_badly_scaled_columns_are_the_same_run():
     np.testing.assert_allclose(one, two, rtol=1e-9)
 
 
-@pytest.mark.parametrize('columns', ['constant', 'zero', 'collinear'])
-def test_columns_that_add_nothing_do_no_harm(columns):
-    problem, _ = made()
-    X = problem.features
-    more = dict(constant=np.ones((40, 2)), zero=np.zeros((40, 2)), collinear=X[:, :2] * 2)[columns]
-    wide = LogLinear(np.hstack([X, more]), problem.labels, 4)
-    narrow = LogLinear(
-        np.hstack([X, more[:, :1]]) if columns == 'constant' else X, problem.labels, 4
-    )
-    for solver in (Majorizer(), Newton(), Majorizer(solve='cg')):
-        ends = [minimize(each, solver, max_iter=200, tol=1e-7) for each in (wide, narrow)]
-        assert (
-            ends[0].history[-1]['loss'] == pytest.approx(ends[1].history[-1]['loss'], rel=1e-9)
-            and np.isfinite(ends[0].state.params).all()
-        )
-
-
 def test_dense_solve_with_a_null_space():
     rng = np.random.default_rng(0)
     half = rng.normal(size=(4, 6)) * np.array([1.0, 1e3, 1, 1e-3, 1, 1])
@@ -548,20 +519,20 @@ def test_scikit_learn_accepts_it(solver):
     assert sum(result['status'] == 'passed' for result in results) > 50
 
 
-@pytest.mark.parametrize('solver', ['bm', 'quasi', 'newton', 'lbfgs'])
+@pytest.mark.parametrize('solver', ['auto', 'bm', 'quasi', 'newton', 'lbfgs'])
 @pytest.mark.parametrize('fit_intercept', [True, False])
-def test_coefficients_are_scikit_learns(solver, fit_intercept):
-    X, y = planted()
+@pytest.mark.parametrize('n_classes', [2, 4])
+def test_coefficients_are_scikit_learns(solver, fit_intercept, n_classes):
+    X, y = planted(n_classes=n_classes)
     weights = np.random.default_rng(1).integers(1, 4, size=len(y)).astype(float)
     exact = LogisticRegression(
         C=1 / (0.01 * weights.sum()), tol=1e-10, max_iter=5000, fit_intercept=fit_intercept
     ).fit(X, y, weights)
-    model = BoundClassifier(
-        solver, ridge=0.01, tol=1e-12, max_iter=500, fit_intercept=fit_intercept
-    ).fit(X, y, weights)
+    settings = dict(ridge=0.01, tol=1e-12, max_iter=500, fit_intercept=fit_intercept)
+    model = BoundClassifier(solver, **settings).fit(X, y, weights)
     np.testing.assert_allclose(model.coef_, exact.coef_, atol=2e-5)
     np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=1e-5)
-    assert 0 <= model.bound_gap_ < 1e-10 and model.intercept_.shape == (4,)
+    assert 0 <= model.bound_gap_ < 1e-10 and model.intercept_.shape == exact.intercept_.shape
 
 
 def test_the_certificate_is_true_and_tight():
@@ -683,14 +654,6 @@ def test_a_fit_by_certificate_alone_needs_no_other_limit():
         BoundClassifier(max_iter=None, tol=None).fit(X, y)
 
 
-def test_a_gap_that_was_asked_for_is_no_reason_to_warn():
-    X, y = planted(noise=0.7)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        model = BoundClassifier('bm', tol=0.3).fit(X, y)
-    assert model.bound_gap_ > 1e-4
-
-
 def test_two_classes_need_no_large_matrix_for_the_certificate():
     "With two classes (L) is the Hessian itself: one solve with it tells what the large one does."
     rng = np.random.default_rng(3)
@@ -708,26 +671,14 @@ def test_two_classes_need_no_large_matrix_for_the_certificate():
 
 
 @pytest.mark.parametrize('solver', ['auto', 'bm', 'quasi', 'newton', 'lbfgs'])
-@pytest.mark.parametrize('fit_intercept', [True, False])
-def test_two_classes_are_scikit_learns(solver, fit_intercept):
+def test_two_classes_have_one_row_of_weights(solver):
     X, y = planted(n_classes=2)
-    weights = np.random.default_rng(1).integers(1, 4, size=len(y)).astype(float)
-    exact = LogisticRegression(
-        C=1 / (0.01 * weights.sum()), tol=1e-10, max_iter=5000, fit_intercept=fit_intercept
-    ).fit(X, y, weights)
-    model = BoundClassifier(solver, ridge=0.01, tol=1e-12, fit_intercept=fit_intercept)
-    model.fit(X, y, weights)
+    model = BoundClassifier(solver, ridge=0.01, tol=1e-12).fit(X, y)
     assert model.coef_.shape == (1, 5) and model.intercept_.shape == (1,) and model.n_iter_ > 0
-    assert model.decision_function(X).shape == (300,)
-    np.testing.assert_allclose(model.coef_, exact.coef_, atol=2e-5)
-    np.testing.assert_allclose(model.intercept_, exact.intercept_, atol=2e-5)
-    np.testing.assert_allclose(
-        model.decision_function(X), (X @ model.coef_.T + model.intercept_)[:, 0]
-    )
-    np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=1e-5)
+    scores = (X @ model.coef_.T + model.intercept_)[:, 0]
+    np.testing.assert_allclose(model.decision_function(X), scores)
     empirical = BoundClassifier(solver, ridge=0.01, prior='empirical', tol=1e-12).fit(X, y)
-    plain = BoundClassifier(solver, ridge=0.01, tol=1e-12).fit(X, y)
-    np.testing.assert_allclose(empirical.intercept_, plain.intercept_, atol=1e-5)
+    np.testing.assert_allclose(empirical.intercept_, model.intercept_, atol=1e-5)
 
 
 def test_batches_reach_the_optimum_too():
@@ -898,21 +849,6 @@ def test_huge_columns_end_honest(solver, size):
             assert 'center and scale' in str(told[-1].message) or 'sbm' in str(told[-1].message)
 
 
-@pytest.mark.parametrize('unit', [1.0, 1e3])
-@pytest.mark.parametrize('seed', range(4))
-def test_dates_as_numbers_are_no_worse_than_knowing_nothing(seed, unit):
-    "Microseconds and nanoseconds since 1970: what all scores of a row share says nothing."
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(400, 2)), rng.integers(0, 3, 400)
-    y[X[:, 1] > 0.3] = 2
-    X[:, 0] = unit * (1.7e15 + 3e13 * rng.random(400))
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore', ConvergenceWarning)
-        model = BoundClassifier().fit(X, y)
-    loss = model.log_loss(X, y)
-    assert loss <= np.log(3) * (1 + 1e-9)
-
-
 def test_edited_weights_are_where_a_warm_start_begins():
     X, y = planted()
     two = y == 'class 0'
@@ -974,10 +910,7 @@ def test_warm_start_and_checkpoint(tmp_path):
         model.fit(X[y != 'class 0'], y[y != 'class 0'])
     with pytest.raises(ValueError, match='warm_start=True, but X has 2 columns and the last fit'):
         model.fit(X[:, :2], y)
-    BoundClassifier(max_iter=4, checkpoint=tmp_path / 'fit.npz').fit(X, y)
-    whole, part = (
-        BoundClassifier(max_iter=9, tol=None).fit(X, y),
-        BoundClassifier(max_iter=9, tol=None, checkpoint=tmp_path / 'new.npz'),
-    )
+    whole = BoundClassifier(max_iter=9, tol=None).fit(X, y)
+    part = BoundClassifier(max_iter=9, tol=None, checkpoint=tmp_path / 'new.npz')
     part.set_params(max_iter=4).fit(X, y)
     np.testing.assert_array_equal(part.set_params(max_iter=9).fit(X, y).coef_, whole.coef_)

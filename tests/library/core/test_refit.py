@@ -84,6 +84,7 @@ CASES = {
         ("learning_rate='fast' is neither", dict(learning_rate='fast'), OTHER),
         ('learning_rate=-1.0', dict(learning_rate=-1.0), OTHER),
         ('n_negatives=0', dict(n_negatives=0), OTHER),
+        ("weights='sparse' is not one of", dict(weights='sparse'), OTHER),
         ('n_negatives=2.5 is not a whole number', dict(n_negatives=2.5), OTHER),
         ('max_', dict(max_epochs=None), OTHER),
         ("max_epochs='many' is neither", dict(max_epochs='many'), OTHER),

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
 from extreme_opt import data
 from extreme_opt.data import multiclass
@@ -467,40 +466,6 @@ def test_stratified_split(labels, share, seed):
     assert (
         np.bincount(labels[test], minlength=6) <= share * np.bincount(labels, minlength=6)
     ).all()
-
-
-@pytest.mark.parametrize(
-    'make', [data.planted_softmax, data.four_gaussians, data.planted_towers, data.planted_triplets]
-)
-def test_made_up_problems_follow_their_seed(make):
-    def flat(pair):
-        problem, truth = pair
-        parts = [
-            value
-            for value in [
-                *vars(problem).values(),
-                *(truth if isinstance(truth, tuple) else [truth]),
-            ]
-        ]
-        return [
-            part.toarray() if sparse.issparse(part) else part
-            for part in parts
-            if part is not None and not isinstance(part, dict)
-        ]
-
-    first, second, other = flat(make(seed=3)), flat(make(seed=3)), flat(make(seed=4))
-    assert len(first) > 4 and all(np.array_equal(a, b) for a, b in zip(first, second))
-    assert not all(np.array_equal(a, b) for a, b in zip(first, other))
-
-
-def test_four_gaussians_are_what_the_page_says():
-    problem, truth = data.four_gaussians(40_000)
-    np.testing.assert_allclose(np.bincount(problem.labels) / 40_000, truth.prior, atol=0.01)
-    for k in range(4):
-        cloud = problem.features[problem.labels == k]
-        np.testing.assert_allclose(cloud.mean(0), truth.centers[k], atol=0.06)
-        np.testing.assert_allclose(np.cov(cloud.T), np.eye(2), atol=0.08)
-    assert abs(len(problem.test) / 40_000 - 0.1) < 0.001
 
 
 def test_planted_triplets_reach_every_object_alike():

@@ -385,16 +385,6 @@ def test_malformed_input_is_refused_with_a_place():
     assert refused > n / 3
 
 
-@pytest.mark.filterwarnings('ignore')
-@settings(max_examples=150, deadline=None)
-@given(st.binary(max_size=200), st.sampled_from(range(16)))
-def test_any_bytes_are_read_or_refused(raw, which):
-    try:
-        samples()[which][0](as_file(raw))
-    except ValueError as error:
-        assert PLACE.search(str(error)) and '\n' not in str(error), str(error)
-
-
 # ------------------------------------------------------------------------------- many forms
 TABLE = [['1.5', '-2', 'pêche'], ['.25', '4e2', 'pèche, "dry"']]
 

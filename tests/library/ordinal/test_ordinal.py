@@ -11,15 +11,7 @@ import pytest
 import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
-from extreme_opt.core import (
-    LBFGS,
-    SGD,
-    LeastSquares,
-    check_descend,
-    check_gradient,
-    iterate,
-    minimize,
-)
+from extreme_opt.core import LBFGS, SGD, check_descend, check_gradient, iterate, minimize
 from extreme_opt.core.checks import expect_fail
 from extreme_opt.core.run import FitDiverged
 from extreme_opt.core.step_sizes import SBB, FixedStep
@@ -32,7 +24,6 @@ from extreme_opt.ordinal import (
     STE,
     TSTE,
     Comparisons,
-    GramComparisons,
     Hinge,
     OrdinalEmbedding,
     contradictions,
@@ -164,28 +155,6 @@ def test_states_of_svrg_are_fixed_and_counted():
     assert states[2].n_epochs == 6 and states[2].n_terms == 6 * problem.n_terms
 
 
-def test_svrg_on_another_problem():
-    "Any problem that can draw and differentiate; batches of several arrays too."
-    from extreme_opt.softmax import DoubleSum
-
-    rng = np.random.default_rng(0)
-    squares = LeastSquares(rng.normal(size=(40, 3)), rng.normal(size=40), ridge=0.5)
-    best = np.linalg.solve(
-        squares.features.T @ squares.features + 0.5 * np.eye(3),
-        squares.features.T @ squares.targets,
-    )
-    run = minimize(squares, SVRG(FixedStep(1e-3), batch_size=4), max_iter=100)
-    np.testing.assert_allclose(run.state.params, best, atol=1e-8)
-    softmax = DoubleSum(rng.normal(size=(30, 4)), rng.integers(5, size=30), 5, dtype=np.float64)
-    run = minimize(softmax, SVRG(FixedStep(0.02), batch_size=3), max_iter=10)
-    assert run.history[-1]['loss'] < run.history[0]['loss'] and run.state.n_epochs == 30
-    with expect_fail(
-        TypeError,
-        contains='needs `smoothness` for its automatic settings, which LeastSquares does not have',
-    ):
-        minimize(squares, SVRG(), max_iter=1)
-
-
 def test_losses_at_the_ends_of_the_numbers():
     for loss in LOSSES:
         for near, far in itertools.product((0.0, 1e-320, 1e150), repeat=2):
@@ -239,44 +208,11 @@ def test_orient_and_flips():
         orient(rows[:1], [1], ties='keep')
 
 
-def test_estimator_takes_part_in_grid_search():
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
-
-    rows = answers(15, 400)
-    y = np.where(np.arange(400) % 2, 1, -1)
-    questions = np.where(y[:, None] > 0, rows, rows[:, [0, 2, 1]])
-    search = GridSearchCV(
-        OrdinalEmbedding(loss='ste', n_objects=15), {'n_components': [1, 2]}, cv=2
-    ).fit(questions, y)
-    assert search.best_params_ == {'n_components': 2}
-    assert make_pipeline(OrdinalEmbedding()).fit(questions, y).score(questions, y) > 0.7
-
-
-@pytest.mark.parametrize(
-    'settings',
-    [dict(solver=solver) for solver in ('svrg', 'gd', 'sgd', 'lbfgs', 'gram')]
-    + [dict(solver='svrg', step_rule=rule) for rule in ('sbb', 'bb', 'fixed', 'damped')]
-    + [dict(loss=loss) for loss in ('tste', 'ckl', 'gnmds', 'soe')]
-    + [
-        dict(dtype='float32'),
-        dict(solver='svrg', batch_size=10),
-        dict(ridge=0.1),
-        dict(n_init=2),
-        dict(solver='svrg', stabilizer=0.05),
-    ],
-    ids=str,
-)
-def test_every_setting_fits(settings):
+def test_single_precision_and_small_batches():
     rows = answers(15, 600, noise=0.0)
-    model = OrdinalEmbedding(2, **({'max_epochs': 30} | settings)).fit(rows)
-    assert model.score(rows) == pytest.approx(1 - model.error_) and model.error_ < (
-        0.45 if settings.get('step_rule') == 'bb' else 0.25
-    )
-    assert (
-        model.embedding_.dtype == np.dtype(settings.get('dtype', 'float64'))
-        and np.abs(model.embedding_.mean(0)).max() < 1e-5
-    )
+    settings = dict(solver='svrg', batch_size=10, stabilizer=0.05, max_epochs=30)
+    model = OrdinalEmbedding(2, dtype='float32', **settings).fit(rows)
+    assert model.embedding_.dtype == np.float32 and model.error_ < 0.25
 
 
 def test_estimator_on_odd_data(tmp_path):
@@ -408,19 +344,6 @@ def test_a_loss_with_a_call_of_its_own_is_not_replaced_by_the_kernel():
     np.testing.assert_allclose(own.grad(own.init_params()), 2 * once.grad(once.init_params()))
 
 
-@pytest.mark.parametrize('n_objects', [11.5, 12.0, '12', np.nan, 0, -3])
-def test_a_number_of_objects_is_a_whole_number(n_objects):
-    rows = [[0, 1, 11], [2, 3, 4]]
-    for use in (
-        lambda: Comparisons(rows, 2, n_objects=n_objects),
-        lambda: GramComparisons(rows, n_objects=n_objects),
-        lambda: OrdinalEmbedding(n_objects=n_objects).fit(rows),
-    ):
-        with expect_fail(ValueError, contains=f'n_objects={n_objects!r} is '):
-            use()
-    assert Comparisons(rows, 2, n_objects=np.int64(12)).n_objects == 12
-
-
 @pytest.mark.parametrize(
     'dtype', ['uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int64', 'float64', object]
 )
@@ -490,15 +413,6 @@ def test_a_diverged_map_gives_nobody_a_place(changed):
         model.fit(rows, features=features)
     with expect_fail(NotFittedError, contains='not fitted'):
         model.transform(features)
-
-
-def test_n_iter_is_that_of_the_kept_start():
-    rows = answers(15, 400, noise=0.1)
-    for seed in range(5):
-        model = OrdinalEmbedding(
-            solver='lbfgs', n_init=3, tol=1e-3, max_epochs=500, random_state=seed
-        ).fit(rows)
-        assert model.n_iter_ == model.run_.state.n_iter
 
 
 @pytest.mark.parametrize('loss', ['ste', 'gnmds', 'soe', 'tste', 'ckl'])

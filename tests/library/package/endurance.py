@@ -100,6 +100,7 @@ MAKE = {
     'similarity': [
         lambda: SimilarityModel(2, max_iter=2),
         lambda: SimilarityModel(2, solver='newton', max_iter=1),
+        lambda: SimilarityModel(2, loss='softmax', biases=True, max_iter=2),
     ],
     'ordinal': [
         lambda: OrdinalEmbedding(2, max_iter=3),

@@ -1166,6 +1166,9 @@ def fits_worse_than_a_constant():
     return every(cases(), few=80, turn=8)  # of nine scales, another one in the next row
 
 
+IT = object()  # the place of an odd thing
+
+
 @probe
 def odd_inputs():
     """Odd things as features, labels, weights, ids and names, in fits and in what follows: refused
@@ -1199,74 +1202,66 @@ def odd_inputs():
 
         return work
 
+    models = fitted()
+    odd = dict(table=table, rows=triplets, pairs=pairs, names=groups, ones=np.ones(40))
+    odd |= dict(ids=np.arange(4), labels=y, numbers=np.arange(40.0))
+    space = partial(OrdinalEmbedding, max_iter=2, n_init=1)
+    towers = partial(SimilarityModel, 2, max_iter=2, tol=None)
+    soft, bound, map_, model = (
+        partial(models.get, kind)
+        for kind in ('SoftmaxClassifier', 'BoundClassifier', 'OrdinalEmbedding', 'SimilarityModel')
+    )
+    weights, place, sides = ('coef_',), ('embedding_',), ('left_embeddings_', 'right_embeddings_')
+    calls = [  # what is odd, model, method, arguments with IT for the odd one, what to look at
+        *[
+            (odd, make, 'fit', args, {}, weights)
+            for _, make in classifiers()
+            for odd, args in (('table', (IT, y)), ('names', (X, IT)), ('ones', (X, y, IT)))
+        ],
+        *[
+            (odd, made, name, args, {}, ())
+            for made in (soft, bound)
+            for odd, name, args in (
+                ('table', 'predict', (IT,)),
+                ('table', 'predict_proba', (IT,)),
+                ('table', 'top_k', (IT,)),
+                ('table', 'score', (IT, y)),
+                ('labels', 'score', (X, IT)),
+                ('labels', 'log_loss', (X, IT)),
+            )
+        ],
+        ('rows', space, 'fit', (IT,), {}, place),
+        ('rows', map_, 'predict', (IT,), {}, ()),
+        ('rows', map_, 'score', (IT,), {}, ()),
+        ('table', map_, 'transform', (IT,), {}, ()),
+        ('table', space, 'fit', (triplets,), dict(features=IT), place),
+        ('numbers', space, 'fit', (triplets,), dict(y=IT), place),
+        ('numbers', space, 'fit', (triplets,), dict(names=IT), place),
+        ('numbers', space, 'fit', (triplets,), dict(sample_weight=IT), place),
+        ('pairs', towers, 'fit', (IT,), {}, sides),
+        ('pairs', model, 'score_pairs', (IT,), {}, ()),
+        ('pairs', model, 'evaluate', (IT,), {}, ()),
+        ('table', towers, 'fit', (pairs, IT), {}, sides),
+        ('table', towers, 'fit', (pairs, None, IT), {}, sides),
+        ('ones', towers, 'fit', (pairs,), dict(labels=IT), sides),
+        ('ones', towers, 'fit', (pairs,), dict(pair_weights=IT), sides),
+        ('ones', towers, 'fit', (pairs,), dict(validation=IT), sides),
+        ('ids', model, 'embed_left', (IT,), {}, ()),
+        ('ids', model, 'recommend', (IT,), {}, ()),
+        ('ids', model, 'similar', (IT,), {}, ()),
+    ]
+
     def cases():
-        for kind, make in classifiers():
-            for what, thing in odd_tables(table).items():
-                yield f'{kind} X {what}', case(make, 'fit', (thing, y), {}, ('coef_', 'intercept_'))
-            for what, thing in odd_columns(groups).items():
-                yield f'{kind} y {what}', case(make, 'fit', (X, thing), {}, ('coef_',))
-            for what, thing in odd_columns(np.ones(40)).items():
-                if thing is not None:
-                    yield f'{kind} weight {what}', case(make, 'fit', (X, y, thing), {}, ('coef_',))
-        for kind in ('SoftmaxClassifier', 'BoundClassifier'):
-            model = models[kind]
-            for what, thing in odd_tables(table).items():
-                for name in ('predict', 'predict_proba', 'top_k'):
-                    yield f'{kind}.{name} {what}', case(lambda m=model: m, name, (thing,), {})
-                yield f'{kind}.score {what}', case(lambda m=model: m, 'score', (thing, y), {})
-            for what, thing in odd_columns(y).items():
-                for name in ('score', 'log_loss'):
-                    yield f'{kind}.{name} y {what}', case(lambda m=model: m, name, (X, thing), {})
-        make = lambda: OrdinalEmbedding(max_iter=2, n_init=1)  # noqa: E731
-        made = ('embedding_',)
-        for what, thing in odd_tables(triplets).items():
-            yield f'ordinal {what}', case(make, 'fit', (thing,), {}, made)
-            for name in ('predict', 'score'):
+        for kind, make, name, args, more, numbers in calls:
+            good = odd[kind]
+            for what, thing in (odd_tables if good.ndim == 2 else odd_columns)(good).items():
+                given = [thing if each is IT else each for each in args]
+                named = {key: thing for key in more}
                 yield (
-                    f'ordinal.{name} {what}',
-                    case(lambda: models['OrdinalEmbedding'], name, (thing,), {}),
-                )
-        for what, thing in odd_tables(table).items():
-            yield (
-                f'ordinal features {what}',
-                case(make, 'fit', (triplets,), dict(features=thing), made),
-            )
-            yield (
-                f'ordinal.transform {what}',
-                case(lambda: models['OrdinalEmbedding'], 'transform', (thing,), {}),
-            )
-        for what, thing in odd_columns(np.arange(40.0)).items():
-            for name in ('y', 'names', 'sample_weight'):
-                yield (
-                    f'ordinal {name} {what}',
-                    case(make, 'fit', (triplets,), {name: thing}, made),
-                )
-        make = lambda: SimilarityModel(2, max_iter=2, tol=None)  # noqa: E731
-        made = 'left_embeddings_', 'right_embeddings_'
-        for what, thing in odd_tables(pairs).items():
-            yield f'similarity {what}', case(make, 'fit', (thing,), {}, made)
-            for name in ('score_pairs', 'evaluate'):
-                yield (
-                    f'similarity.{name} {what}',
-                    case(lambda: models['SimilarityModel'], name, (thing,), {}),
-                )
-        for what, thing in odd_tables(table).items():
-            yield f'similarity left {what}', case(make, 'fit', (pairs, thing), {}, made)
-            yield f'similarity right {what}', case(make, 'fit', (pairs, None, thing), {}, made)
-        for what, thing in odd_columns(np.ones(40)).items():
-            for name in ('labels', 'pair_weights', 'validation'):
-                yield (
-                    f'similarity {name} {what}',
-                    case(make, 'fit', (pairs,), {name: thing}, made),
-                )
-        for what, thing in odd_columns(np.arange(4)).items():
-            for name in ('embed_left', 'recommend', 'similar'):
-                yield (
-                    f'similarity.{name} {what}',
-                    case(lambda: models['SimilarityModel'], name, (thing,), {}),
+                    f'{make()!r:.60}.{name} {kind} {what}',
+                    case(make, name, given, named, numbers),
                 )
 
-    models = fitted()
     return every(cases())
 
 

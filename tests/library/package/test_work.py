@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from work import rows
 
 HERE = Path(__file__).resolve().parent
 # Of each case of work.py: the exact or largest ratios of the work at its later sizes to that at the
@@ -93,16 +94,11 @@ def allocations(job):
 
 
 def softmax_job(solver, m, width, dense):
-    sys.path.insert(0, str(HERE))
-    try:
-        import work
-    finally:
-        sys.path.remove(str(HERE))
     from extreme_opt.softmax import DoubleSum
     from extreme_opt.softmax.implicit import implicit_updates
     from extreme_opt.softmax.umax import umax_updates
 
-    problem = DoubleSum(work.rows(50, width, 100, dense), np.arange(50) % 7, 12)
+    problem = DoubleSum(rows(50, width, 100, dense), np.arange(50) % 7, 12)
 
     def job(n):
         draw, params = problem.draw(np.random.default_rng(0), n, m), problem.init_params()

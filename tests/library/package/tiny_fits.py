@@ -89,7 +89,8 @@ def core__linalg():
 
 @runs(SGD(0.05), GradientDescent(), GradientDescent('adagrad'), core.LBFGS(), max_iter=3)
 def core__descent():
-    return [core.LeastSquares(X.toarray(), Y.astype(float), ridge=0.1)]
+    types = np.float64, np.float32
+    return [core.LeastSquares(X.toarray().astype(t), Y.astype(t), ridge=0.1) for t in types]
 
 
 @job

@@ -336,8 +336,8 @@ def test_parts_from_files_on_workers(client, tmp_path):
     agree(ordinal, Sharded.of(file_parts(files, make_ordinal), client))
 
 
-def test_parts_of_a_partitioned_table(tmp_path):
-    "Parquet files with a column of lists, and a dask DataFrame: the same problem."
+def test_parts_of_a_partitioned_table():
+    "A dask DataFrame with a column of lists: the same problem."
     import dask.dataframe
     import pandas
 
@@ -347,15 +347,9 @@ def test_parts_of_a_partitioned_table(tmp_path):
     )
     with dask.config.set({'dataframe.convert-string': False}):
         tables = dask.dataframe.from_pandas(table, npartitions=3)
-    for k, part in enumerate(np.array_split(np.arange(40), 3)):
-        table.iloc[part].to_parquet(tmp_path / f'part.{k}.parquet')
-    files = sorted(tmp_path.glob('*.parquet'))
-    assert len(files) == 3
 
     def made(found):
         return LogLinear(np.asarray(found['features']), found['labels'], 5, ridge=0.1)
-
-    agree(problem, Sharded.of(file_parts(files, made)))
 
     def columns_of(frame):
         return {
@@ -874,54 +868,6 @@ def test_dask_collections_that_do_not_fit_are_one_line():
     empty = X[X['a'] > 10]  # a filter that leaves partitions without rows
     with pytest.raises(ValueError, match='X has 0 rows'):
         BoundClassifier().fit(empty, y[X['a'] > 10])
-
-
-def names_seen(client):
-    "Names of tasks, as the progress panel of the dashboard groups them."
-    return set(client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.task_prefixes)))
-
-
-def test_tasks_have_names_that_a_dashboard_can_show(tmp_path):
-    "The scheduler groups tasks by the method that runs, such as loss_and_grad; sums are named add."
-    import dask.dataframe
-
-    problem = PROBLEMS['bound']
-    with local_client(1, processes=False) as client:
-        whole = Sharded(problem, client, 3)
-        before = names_seen(client)
-        whole.loss_and_grad(problem.init_params())
-        whole.quadratic_bound(problem.init_params()).curvature.times(problem.init_params())
-        seen = names_seen(client) - before
-        assert {'loss_and_grad', 'slope', 'times', 'add'} <= seen <= {
-            'loss_and_grad', 'slope', 'times', 'add', 'ndarray'
-        }  # fmt: skip
-        table, before = labeled_table(60), names_seen(client)
-        dask.dataframe.from_pandas(table, npartitions=3).to_parquet(tmp_path)
-        frame = dask.dataframe.read_parquet(tmp_path)
-        SoftmaxClassifier('lbfgs', ridge=0.1, client=client).fit(
-            frame[list('abcd')], frame['label']
-        )
-        assert {'summarize', 'facts', 'read'} <= names_seen(client) - before
-
-
-def test_progress_bars(tmp_path, capsys, monkeypatch):
-    "verbose=True counts steps, with and without workers; Dask's own bar counts partitions."
-    import dask.dataframe
-    from dask.diagnostics import ProgressBar
-
-    pytest.importorskip('tqdm')
-    table = labeled_table(60)
-    dask.dataframe.from_pandas(table, npartitions=3).to_parquet(tmp_path)
-    frame = dask.dataframe.read_parquet(tmp_path)
-    model = BoundClassifier('lbfgs', ridge=0.1, max_iter=3, tol=None, verbose=True)
-    X, y = frame[list('abcd')], frame['label']
-    with ProgressBar(dt=0):
-        model.fit(X, y)
-    told = capsys.readouterr()
-    assert '0/3' in told.err and 'iter' in told.err and 'Completed' in told.out
-    with local_client(1, processes=False) as client:
-        model.set_params(client=client).fit(X, y)
-    assert '0/3' in capsys.readouterr().err
 
 
 class Counted:

@@ -211,21 +211,6 @@ def test_a_worker_that_joins_late_gets_its_part():
         assert sorted(map(whole.place.owners.count, set(whole.place.owners))) == [2, 2]
 
 
-def test_an_adaptive_cluster_grows_and_shrinks():
-    "Dask adds a worker, takes one away and adds one again; every value is that of one process."
-    calm, _ = calm_and_troubled()
-    with local_client(1, processes=False) as client:
-        whole, params = Sharded(calm, client, 4), calm.init_params()
-        for k, n in enumerate((2, 1, 2)):
-            client.cluster.adapt(minimum=n, maximum=n, interval='50ms')
-            while len(client.nthreads()) != n:
-                time.sleep(0.05)
-            whole.place._looked = -1e9  # as if a second had passed
-            point = params + 0.1 * k
-            assert whole.loss(point) == pytest.approx(calm.loss(point), rel=1e-12)
-            assert whole.n_workers == n
-
-
 NO_PAUSE = {'distributed.worker.memory.pause': False, 'distributed.worker.memory.spill': False}
 
 

@@ -319,12 +319,6 @@ def corrupted(kind, part, place, value):
     'kind, part, place, value',
     [
         ('csr', 'indices', 2, 5),
-        ('csr', 'indices', 0, -1),
-        ('csr', 'indices', 1, 2**31 - 1),
-        ('csr', 'indptr', 2, 10**6),
-        ('csr', 'indptr', 2, -3),
-        ('csr', 'indptr', 0, 1),
-        ('csr', 'indptr', 4, 99),
         ('csc', 'indices', 2, 4),
         ('csc', 'indices', 0, -1),
         ('csc', 'indptr', 3, 10**6),

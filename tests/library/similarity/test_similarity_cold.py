@@ -297,17 +297,6 @@ def test_features_without_a_number_are_refused_by_their_place(setting, wrong, sa
             call(features=bad)
 
 
-def test_features_that_fit_no_pair_are_refused():
-    rng = np.random.default_rng(0)
-    left, right = rng.normal(size=(30, 4)), rng.normal(size=(20, 4))
-    pairs = np.argwhere(left @ right.T > 2)
-    model = SimilarityModel(3, cold_start='regression')
-    with pytest.raises(ValueError, match='left_features'):
-        model.fit(pairs, left_features=left.astype(str).astype(object) + 'x', right_features=right)
-    with pytest.raises(ValueError, match='is 30, but there are 30 left entities'):
-        model.fit(np.vstack([pairs, [[30, 0]]]), left_features=left, right_features=right)
-
-
 def test_what_the_fits_of_the_choice_say_is_said_once():
     words, train, _, _ = topics()
     matrix = pattern(train, (len(words),) * 2)

@@ -2,15 +2,11 @@
 its name."""
 
 import datetime
-import decimal
-import fractions
 import importlib
 import itertools
 import math
 import pickle
-import uuid
 import warnings
-import zoneinfo
 
 import numpy as np
 import pandas as pd
@@ -61,31 +57,6 @@ def quick(**settings):
 def inputs(planted, solver):
     "Features of both sides, for solvers that can do with them."
     return () if solver == 'als' else (planted.left_features, planted.right_features)
-
-
-@pytest.mark.parametrize(
-    'settings',
-    [
-        dict(loss='squared', impute=0.0),
-        dict(biases=True),
-        dict(penalty='all'),
-        dict(left=MLP(4, cosine=2.0)),
-        dict(unobserved_weight=0.5, ridge=0.0),
-        dict(row_weights=np.linspace(0.5, 1.5, 50)),
-        dict(dtype='float64'),
-    ],
-)
-def test_options_give_finite_lists(planted, settings):
-    model = quick(**settings).fit(planted.observed, planted.left_features, planted.right_features)
-    ids, scores = model.recommend([0, 49], 4)
-    assert ids.shape == (2, 4) and (ids >= 0).all() and np.isfinite(scores).all()
-    np.testing.assert_allclose(
-        model.embed_left(features=planted.left_features),
-        model.left_embeddings_,
-        rtol=1e-4,
-        atol=1e-5,
-    )
-    np.testing.assert_allclose(model.score_pairs([[0, ids[0, 0]]]), scores[0, 0], rtol=1e-5)
 
 
 def test_matrix_pairs_and_csr_features_agree(planted):
@@ -141,18 +112,6 @@ def test_lists_leave_out_what_was_seen(fitted):
     assert fitted.recommend([3], 2, seen=only)[0].tolist() == [[4, -1]]
 
 
-def test_new_entities_by_features(fitted, planted):
-    rng = np.random.default_rng(0)
-    new_left, new_right = rng.normal(size=(3, 8)), rng.normal(size=(5, 8))
-    P, Q = (
-        fitted.embed_left(features=new_left),
-        fitted.embed_right(features=sparse.csr_array(new_right)),
-    )
-    scores = fitted.score_pairs([[2, 4], [0, 0]], left_features=new_left, right_features=new_right)
-    np.testing.assert_allclose(scores, [P[2] @ Q[4], P[0] @ Q[0]], rtol=1e-4, atol=1e-5)
-    assert fitted.recommend(features=new_left, k=3)[0].shape == (3, 3)
-
-
 def test_evaluate_masks_and_knows_its_ceiling(fitted, planted):
     measures = ('mean_precision@5', 'recall@20', 'auc')
     found = fitted.evaluate(planted.test_observed, measures)
@@ -202,8 +161,6 @@ def test_an_entity_without_features_is_named(planted):
         (lambda p, m: m.similar([1], side='up'), "side='up' is neither"),
         (lambda p, m: m.recommend([0.5]), 'a list of integers is needed'),
         (lambda p, m: m.recommend([0], k=0), 'k=0 is not a whole number from 1 up'),
-        (lambda p, m: m.recommend([0], k=2.0), 'k=2.0 is not a whole number from 1 up'),
-        (lambda p, m: m.similar([0], k=True), 'k=True is not a whole number from 1 up'),
         (lambda p, m: m.score_pairs([1, 2]), r'pairs has shape \(2,\)'),
         (
             lambda p, m: m.embed_left([0], features=p.left_features),
@@ -221,8 +178,6 @@ def test_an_entity_without_features_is_named(planted):
         (lambda p, m: m.recommend([0], filter_items=[-1]), 'right id -1 at place 0'),
         (lambda p, m: m.recommend(np.arange(50) < 3), r'a mask .* such as model.left_ids_\[mask\]'),
         (lambda p, m: m.recommend([0], candidates=np.arange(30) < 20), 'right ids are a mask'),
-        (lambda p, m: m.recommend([0], filter_items=[True]), 'right ids are a mask'),
-        (lambda p, m: m.similar(np.arange(30) < 3), 'right ids are a mask'),
         (lambda p, m: m.recommend(history=np.arange(30) < 3), 'right ids are a mask|row of 30'),
         (lambda p, m: m.recommend(history=np.eye(30)[:1]), 'a row of 30 entries, one for each'),
         (lambda p, m: m.recommend(history=np.eye(30, dtype=int)), 'a row of 30 entries'),
@@ -417,11 +372,6 @@ def test_biases_stay_apart(biased, planted):
     np.testing.assert_allclose(
         biased.score_pairs([[3, 4], [0, 29]]), scores[[3, 0], [4, 29]], rtol=1e-10
     )
-    test = pattern(planted.test_observed, (50, 30))
-    assert (
-        biased.evaluate(test, ('auc',), exclude_seen=False)['auc']
-        == rank_measures(lambda rows: scores[rows], test, None, ('auc',))['auc']
-    )
     for side, rows in (('left', P), ('right', Q)):
         unit = rows / np.linalg.norm(rows, axis=1)[:, None]
         near = unit @ unit.T
@@ -431,7 +381,7 @@ def test_biases_stay_apart(biased, planted):
         np.testing.assert_allclose(cosines, np.take_along_axis(near[[2, 5]], ids, 1), rtol=1e-10)
 
 
-def test_new_entities_have_biases_too(biased, planted, tmp_path):
+def test_new_entities_have_biases_too(biased, planted):
     P, Q = (
         biased.embed_left(features=planted.left_features[:6]),
         biased.embed_right(features=planted.right_features),
@@ -450,10 +400,6 @@ def test_new_entities_have_biases_too(biased, planted, tmp_path):
         biased.recommend(np.arange(6), 4, exclude_seen=False)[1],
         rtol=1e-8,
     )
-    biased.save(tmp_path / 'model.npz')
-    np.testing.assert_array_equal(
-        SimilarityModel.load(tmp_path / 'model.npz').recommend(k=4)[1], biased.recommend(k=4)[1]
-    )
 
 
 def test_an_index_knows_the_biases(biased):
@@ -462,16 +408,6 @@ def test_an_index_knows_the_biases(biased):
     exact, best = biased.recommend(k=5)
     assert np.mean(ids == exact) > 0.97
     np.testing.assert_allclose(scores[ids == exact], best[ids == exact], rtol=1e-5)
-
-
-@pytest.mark.parametrize('solver', SOLVERS)
-def test_threads_change_no_number_of_a_fit(planted, solver):
-    one, two = (
-        quick(solver=solver, n_jobs=n).fit(planted.observed, *inputs(planted, solver)[:1])
-        for n in (1, 2)
-    )
-    np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
-    np.testing.assert_array_equal(one.run_.column('loss'), two.run_.column('loss'))
 
 
 @pytest.mark.parametrize('tower', [Linear(), Linear(bias=True), MLP(5, 4)])
@@ -609,20 +545,23 @@ def test_towers_are_linear_unless_told_otherwise(planted):
         quick(left='deep').fit(planted.observed)
 
 
-def tables(log):
-    "The same log in every form that is at hand."
-    pd = pytest.importorskip('pandas')
-    yield 'dict', log
-    yield 'pandas', pd.DataFrame(log)
-    yield 'categories', pd.DataFrame(log).astype({'user': 'category', 'item': 'string'})
-    yield 'pairs', list(zip(log['user'], log['item']))
-    yield 'array', np.array(list(zip(log['user'], log['item'])))
-    yield 'objects', np.array(list(zip(log['user'], log['item'])), object)
+def forms(table):
+    "A table in every form at hand."
+    yield table
+    yield pd.DataFrame(table)
     for name, make in (('polars', 'DataFrame'), ('pyarrow', 'table')):
         try:
-            yield name, getattr(importlib.import_module(name), make)(log)
+            yield getattr(importlib.import_module(name), make)(table)
         except ImportError:
             pass
+
+
+def tables(log):
+    "The same log in every form, also without names of columns."
+    pairs = list(zip(log['user'], log['item']))
+    yield from forms(log)
+    yield pd.DataFrame(log).astype({'user': 'category', 'item': 'string'})
+    yield from (pairs, np.array(pairs), np.array(pairs, object))
 
 
 def test_tables_of_every_kind_give_the_same_model(planted):
@@ -630,9 +569,9 @@ def test_tables_of_every_kind_give_the_same_model(planted):
     known = [np.unique(planted.observed[:, side]) for side in (0, 1)]
     dense = np.column_stack([np.searchsorted(known[s], planted.observed[:, s]) for s in (0, 1)])
     expected = quick(dtype='float64').fit(dense)
-    for kind, table in tables(log):
+    for table in tables(log):
         model = quick(dtype='float64').fit(table)
-        np.testing.assert_array_equal(model.left_ids_, np.array(NAMES[0])[known[0]], err_msg=kind)
+        np.testing.assert_array_equal(model.left_ids_, np.array(NAMES[0])[known[0]])
         np.testing.assert_allclose(model.left_embeddings_, expected.left_embeddings_, rtol=1e-9)
         ids, scores = model.recommend(['u07', 'u02'], 4)
         rows = np.searchsorted(known[0], [7, 2])
@@ -651,7 +590,6 @@ def test_tables_of_every_kind_give_the_same_model(planted):
 
 def test_ids_of_any_kind_come_back():
     "Integers with gaps, tuples, mixed types, floats that are whole, dates."
-    pd = pytest.importorskip('pandas')
     for left in (
         [10**9, 5, 10**9, 7],
         [('a', 1), ('b', 2), ('a', 1), ('c', 3)],
@@ -686,12 +624,6 @@ def test_columns_of_a_table(planted):
     by_column = quick(columns=columns, values='weights', dtype='float64').fit(log)
     by_hand = quick(dtype='float64').fit(table_of(planted.observed), pair_weights=stars)
     np.testing.assert_array_equal(by_column.left_embeddings_, by_hand.left_embeddings_)
-    default = quick(values='weights', dtype='float64').fit(table_of(planted.observed, stars=stars))
-    np.testing.assert_array_equal(by_column.left_embeddings_, default.left_embeddings_)
-    likes = table_of(planted.observed, like=(stars > 3).astype(int))
-    one = quick(values='labels', dtype='float64').fit(likes)
-    two = quick(dtype='float64').fit(table_of(planted.observed), labels=np.where(stars > 3, 1, -1))
-    np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
 
 
 def test_repeats_of_a_matrix_are_summed(planted):
@@ -707,7 +639,6 @@ def test_repeats_of_a_matrix_are_summed(planted):
 def test_features_by_id(planted):
     """In any order, as a tuple, with the ids in the index or in a column; entities without pairs
     have a place."""
-    pd = pytest.importorskip('pandas')
     order = np.random.default_rng(0).permutation(50)
     names, rows = np.array(NAMES[0])[order], planted.left_features[order]
     log = table_of(planted.observed)
@@ -885,7 +816,6 @@ def test_evaluate_by_entity_with_intervals(fitted, planted):
 
 
 def test_grid_search_over_a_table(planted):
-    pd = pytest.importorskip('pandas')
     from sklearn.model_selection import GridSearchCV, KFold
 
     folds = KFold(2, shuffle=True, random_state=0)
@@ -893,10 +823,6 @@ def test_grid_search_over_a_table(planted):
         search = GridSearchCV(quick(metric='auc'), {'ridge': [0.1, 100.0]}, cv=folds).fit(X)
         assert np.isfinite(search.cv_results_['mean_test_score']).all()
         assert 0 < search.best_score_ < 1 and search.best_estimator_.recommend(k=2)[0].shape[1] == 2
-    features = (NAMES[0], planted.left_features), (NAMES[1], planted.right_features)
-    search = GridSearchCV(quick(metric='auc', id_features=True), {'ridge': [0.1, 10.0]}, cv=folds)
-    search.fit(pd.DataFrame(table_of(planted.observed)), left_features=features[0])
-    assert np.isfinite(search.best_score_)
 
 
 def test_ids_and_features_together(planted):
@@ -1010,22 +936,6 @@ def test_an_index_is_saved_with_the_model(planted, tmp_path, monkeypatch):
         with pytest.warns(UserWarning, match='so lists are exact'):
             assert SimilarityModel.load(tmp_path / 'model.npz').index_ is None
     assert model.fit(table_of(planted.observed)).index_ is None
-
-
-def test_alternating_least_squares_reaches_what_newton_reaches(planted):
-    for settings in (dict(), dict(biases=True), dict(popularity_power=0.5, penalty='all')):
-        settings = dict(loss='squared', impute=0.0, dtype='float64') | settings
-        newton, als = (
-            quick(solver=solver, max_iter=n, tol=1e-9, **settings).fit(planted.observed)
-            for solver, n in (('newton', 300), ('als', 3000))
-        )
-        np.testing.assert_allclose(
-            als.run_.column('loss')[-1], newton.run_.column('loss')[-1], rtol=0.01
-        )
-        rows = [als.observed_[[i]].indices.tolist() for i in range(50)]
-        np.testing.assert_allclose(
-            als.embed_left(history=rows), als.left_embeddings_, rtol=1e-3, atol=1e-3
-        )
 
 
 def test_what_auto_becomes(planted):
@@ -1206,18 +1116,6 @@ LOG = dict(
 PEOPLE = dict(user=['ann', 'bob', 'cid', 'dee', 'eve'], a=[1, 1, 0, 0, 1], b=[0, 0, 1, 1, 0])
 
 
-def forms(table):
-    "A table in every form at hand."
-    pd = pytest.importorskip('pandas')
-    yield table
-    yield pd.DataFrame(table)
-    for name, make in (('pyarrow', 'table'), ('polars', 'DataFrame')):
-        try:
-            yield getattr(importlib.import_module(name), make)(table)
-        except ImportError:
-            pass
-
-
 def test_names_of_columns_stay_what_they_were():
     "Columns of ids and of features, turned or renamed, in each later call."
     turned = dict(film=LOG['film'], user=LOG['user'])
@@ -1265,7 +1163,6 @@ def test_names_of_columns_stay_what_they_were():
 
 
 def test_a_table_whose_first_columns_are_no_ids_is_refused():
-    pd = pytest.importorskip('pandas')
     log = pd.DataFrame(LOG)
     counts = pd.crosstab(log.user, log.film)
     bare = pd.DataFrame(counts.to_numpy(), [*counts.index], [*counts.columns])
@@ -1302,7 +1199,6 @@ def test_a_table_whose_first_columns_are_no_ids_is_refused():
 def test_times_of_every_kind_are_compared_exactly():
     from extreme_opt.similarity.interactions import read_interactions
 
-    pd = pytest.importorskip('pandas')
     far = np.array(['3024-01-01', '2024-01-01'] * 4, 'datetime64[s]')
     days = pd.date_range('2020', periods=8)
     near = np.int64(2) ** 60 + np.arange(8)  # equal as float64
@@ -1363,7 +1259,6 @@ def test_a_weight_of_zero_is_no_pair(planted):
 
 
 def test_histories_of_every_form_and_what_they_may_not_hold():
-    pd = pytest.importorskip('pandas')
     model = quick(n_components=2).fit(LOG)
     log = pd.DataFrame(LOG)
     lists = log.groupby('user').film.apply(list)
@@ -1433,16 +1328,7 @@ def test_counts_say_what_was_measured():
 @pytest.mark.parametrize(
     'ids',
     [
-        [datetime.date(2020, 1, 2), datetime.date(2020, 1, 1)],
-        [datetime.datetime(2020, 1, 2, tzinfo=datetime.UTC)],
-        [uuid.UUID(int=5), uuid.UUID(int=3)],
-        [b'a', b'\x00'],
-        [decimal.Decimal('1.10'), fractions.Fraction(1, 3)],
-        np.array(['2020-01-02', '9999-01-01'], 'datetime64[s]'),
         [('a', datetime.date(2020, 1, 2)), ('b', 2)],
-        [datetime.time(3), datetime.datetime(2020, 1, 2, tzinfo=zoneinfo.ZoneInfo('Asia/Tokyo'))],
-        list(pd.period_range('2024-01', periods=2, freq='M')),
-        list(pd.IntervalIndex.from_breaks([0, 1, 2])),
         list(pd.date_range('2024', periods=2, tz='Europe/Berlin')),
     ],
 )
@@ -1546,7 +1432,7 @@ def test_measures_of_ties_against_all_orders(n_hits, n_listed):
 
 @pytest.mark.parametrize('loss', ['squared', 'logistic'])
 @pytest.mark.parametrize('kind', ['cosine', 'factors', 'sparse'])
-def test_a_prior_is_a_part_of_loss_and_score(kind, loss, tmp_path):
+def test_a_prior_is_a_part_of_loss_and_score(kind, loss):
     rng = np.random.default_rng(3)
     m, n = 30, 20
     X, Y = rng.random((m, 5)), rng.random((n, 5))
@@ -1577,9 +1463,6 @@ def test_a_prior_is_a_part_of_loss_and_score(kind, loss, tmp_path):
     np.testing.assert_allclose(
         model.run_.column('loss')[-1], dense + 0.15 * params @ params, rtol=1e-9
     )
-    model.save(tmp_path / 'm.npz')
-    back = SimilarityModel.load(tmp_path / 'm.npz')
-    assert (back.recommend([4, 2], k=3, exclude_seen=False)[1] == scores).all()
     with pytest.raises(ValueError, match='history does not go with prior'):
         model.recommend(history=[[0, 1]])
     with pytest.raises(ValueError, match='scores have a prior; leave index out'):
@@ -1815,7 +1698,6 @@ def test_a_search_of_the_width_needs_the_memory_of_the_widest(monkeypatch):
 
 
 def test_values_come_from_the_column_that_is_named_so_or_are_asked_for():
-    pd = pytest.importorskip('pandas')
     table = pd.DataFrame({'user': [0, 0, 1, 1], 'film': [0, 1, 1, 2], 'year': 2000})
 
     def fit(given):
@@ -1833,7 +1715,6 @@ def test_values_come_from_the_column_that_is_named_so_or_are_asked_for():
 
 
 def test_features_go_by_their_index_where_it_holds_row_numbers():
-    pd = pytest.importorskip('pandas')
     rng = np.random.default_rng(0)
     pairs = np.c_[np.arange(40) % 10, np.arange(40) % 7]
     left, right = pd.DataFrame(rng.normal(size=(10, 3))), pd.DataFrame(rng.normal(size=(7, 3)))

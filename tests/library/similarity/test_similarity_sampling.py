@@ -129,29 +129,6 @@ def test_no_pairs_at_all():
         assert np.isfinite(minimize(made, solver, params, max_iter=2).state.params).all()
 
 
-@pytest.mark.parametrize(
-    'solver',
-    [
-        BlockSGD(0.05, share=0.3),
-        PairSGD(0.05, share=0.3),
-        PairSGD(0.05, share=0.3, sampler='entities'),
-        SOGram(0.05, share=0.3),
-        PairSGD(0.02, share=0.5, scaling=None),
-        SOGram(0.05, share=0.3, correct=False),
-    ],
-)
-@pytest.mark.parametrize('dtype', [np.float32, np.float64])
-def test_solvers_descend_and_repeat(solver, dtype):
-    made = problem(dtype=dtype)
-    runs = [minimize(made, solver, made.init_params(0), max_iter=12, seed=3) for _ in range(2)]
-    np.testing.assert_array_equal(runs[0].state.params, runs[1].state.params)
-    assert (
-        runs[0].column('loss')[-1] < runs[0].column('loss')[0]
-        and runs[0].state.params.dtype == dtype
-    )
-    assert runs[0].state.n_rows > 0 and runs[0].state.n_epochs > 0
-
-
 def test_measures_agree_with_scikit_learn():
     from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 

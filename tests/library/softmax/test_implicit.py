@@ -12,7 +12,6 @@ import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extreme_opt.core.run import minimize
 from extreme_opt.softmax.double_sum import DoubleSum
 from extreme_opt.softmax.implicit import ImplicitSGD, _slow_set, _slow_step, pair_step, set_step
 
@@ -193,25 +192,6 @@ def test_every_step_solves_equation_9(kind, n_classes, ridge, rate, n_negatives)
         residual = after + rate * pull - before
         assert np.abs(residual).max() <= 1e-10 * (1 + np.abs(before).max() + rate)
         assert (problem.unpack(after)[1] > 0).all()
-
-
-def test_dense_equals_sparse_and_float32_is_near():
-    runs = []
-    for kind, dtype in [
-        (np.asarray, np.float64),
-        (scipy.sparse.csr_array, np.float64),
-        (np.asarray, np.float32),
-        (scipy.sparse.csr_array, np.float32),
-    ]:
-        problem = _problem(kind, dtype)
-        run = minimize(
-            problem, ImplicitSGD(learning_rate=5.0, learning_rate_decay=0.9), max_epochs=3
-        )
-        assert run.state.params.dtype == dtype
-        runs.append(run.state.params.astype(float))
-    np.testing.assert_allclose(runs[1], runs[0], atol=1e-11)
-    for run in runs[2:]:
-        np.testing.assert_allclose(run, runs[0], atol=2e-4)
 
 
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])

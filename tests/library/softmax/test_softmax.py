@@ -176,22 +176,6 @@ def test_draws_are_distinct_and_never_the_label(n_classes, data):
     assert all(len(set(row)) == n_negatives and label not in row for row in drawn.tolist())
 
 
-def test_tiny_has_the_same_types():
-    for kind, dtype in itertools.product(('dense', 'csr'), (np.float32, np.float64)):
-        problem = made(kind=kind, dtype=dtype, ridge=0.1, alpha=0.5)[0]
-        tiny = problem.warmup_problem()
-        assert (tiny.dtype, tiny.is_sparse, tiny.alpha, tiny.ridge, tiny.n_classes) == (
-            problem.dtype,
-            problem.is_sparse,
-            0.5,
-            0.1,
-            5,
-        )
-        assert tiny.n_samples <= 4 and tiny.n_features == 1
-        if tiny.is_sparse:
-            assert tiny.features.indices.dtype == problem.features.indices.dtype == np.int32
-
-
 def test_data_cannot_be_written_through():
     problem = made(kind='dense')[0]
     with pytest.raises(ValueError, match='read-only'):
