@@ -607,7 +607,7 @@ def test_lazy_tables_are_to_be_collected():
 def test_settings_of_estimators_are_declared_once():
     from extreme_opt.bound import BoundClassifier, LinearChainCRF
     from extreme_opt.ordinal import OrdinalEmbedding
-    from extreme_opt.similarity import SimilarityModel
+    from extreme_opt.similarity import EASE, ItemNeighbors, RP3beta, SimilarityModel
     from extreme_opt.softmax import SoftmaxClassifier
 
     elsewhere = {  # what depends on other settings or on the data
@@ -621,6 +621,7 @@ def test_settings_of_estimators_are_declared_once():
         OrdinalEmbedding,
         SimilarityModel,
         SoftmaxClassifier,
+        *(EASE, ItemNeighbors, RP3beta),
     ):
         names = set(kind().get_params())
         missing = names - set(kind._settings) - elsewhere
@@ -629,8 +630,10 @@ def test_settings_of_estimators_are_declared_once():
         assert not missing, (kind, missing)
         kind()._check_settings()
         for name in names & set(kind._settings):
-            with pytest.raises(ValueError, match=f'^{name}='):
-                kind(**{name: object()})._check_settings()
+            for value in (object(), 10**400, 10**5000)[: 1 if name == 'verbose' else 3]:
+                with pytest.raises(ValueError, match=f'^{name}=') as caught:
+                    kind(**{name: value})._check_settings()
+                assert '\n' not in str(caught.value) and 'digits' not in str(caught.value)
 
 
 @pytest.mark.parametrize('name', ['SoftmaxClassifier', 'BoundClassifier'])

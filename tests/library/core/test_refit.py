@@ -122,6 +122,9 @@ CASES = {
         ('pair_weights', {}, (PAIRS,), dict(pair_weights=np.full(40, -1.0))),
         ('shape (1, 3)', {}, ([[0, 1, 2]],)),
         ('n_components=0', dict(n_components=0), (PAIRS,)),
+        ('n_components=10000, but', dict(n_components=10_000), (PAIRS,)),
+        ('whole number below 2', dict(n_components=2**63), (PAIRS,)),
+        ('biases=2 is not True or False', dict(biases=2), (PAIRS,)),
         ('left=3 is no tower', dict(left=3), (PAIRS,)),
         ("loss='other'", dict(loss='other'), (PAIRS,)),
         ('needs loss="squared"', dict(solver='als', loss='logistic'), (PAIRS,)),
@@ -171,8 +174,11 @@ def test_a_refused_partial_fit_changes_nothing():
     model = SoftmaxClassifier()
     with pytest.raises(ValueError, match='which is not among the 2 classes'):
         model.partial_fit(X, Y, classes=[0, 1])
+    with pytest.raises(ValueError, match='sample_weight'):
+        model.partial_fit(X[:, :2], Y, classes=[0, 1, 2, 9], sample_weight=-np.ones(60))
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
+    assert not hasattr(model, 'n_features_in_')
     model.partial_fit(X, Y, classes=[0, 1, 2])  # the refused call has not fixed the classes
     before, known = dict(vars(model)), model.predict_proba(X)
     for more in (dict(sample_weight=-np.ones(60)), dict(classes=[0, 1])):

@@ -1,6 +1,5 @@
 "Softmax over the catalog: exact gradient, first-order unbiased samples, and solvers that take it."
 
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -21,7 +21,7 @@ from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error,
 from extreme_opt.softmax.double_sum import DoubleSum
 from extreme_opt.softmax.exact import ExactSGD, FullSoftmaxByColumn, SquaredHingeByColumn
 from extreme_opt.softmax.implicit import ImplicitSGD
-from extreme_opt.softmax.rates import choose_rate
+from extreme_opt.softmax.rates import choose_rate, search_size
 
 
 def planted(n_samples=400, n_features=8, n_classes=6, noise=1.0, seed=0, dtype=np.float32):
@@ -335,6 +335,11 @@ def test_rate_is_searched_on_training_rows_and_recorded():
     assert (
         SoftmaxClassifier('implicit', max_epochs=2).fit(X[:60], y[:60]).rate_search_ == []
     )  # too few rows: the usual rate
+
+
+def test_a_search_sees_a_tenth_of_the_rows_for_half_the_work():
+    assert search_size(30_000, 10.0) == (3000, 7)
+    assert search_size(2000, 10.0) == (500, 2) and search_size(60, 2.0) == (8, 1)
 
 
 @pytest.mark.parametrize('ridge', [0.0, 1e-8, 1.0, 100.0])

@@ -13,7 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extreme_opt.softmax.double_sum import DoubleSum
-from extreme_opt.softmax.implicit import ImplicitSGD, _slow_set, _slow_step, pair_step, set_step
+from extreme_opt.softmax.implicit import (
+    ImplicitSGD,
+    _log_omega,
+    _slow_set,
+    _slow_step,
+    pair_step,
+    set_step,
+)
 
 
 def exact_root(rate, stiffness, gap, old, n_classes):
@@ -117,6 +124,12 @@ def test_extreme_sets_hold(log10_rate, log10_square, gaps, old, n_classes):
                 math.log(rate) + share + gap - math.log(stiffness) - pull / stiffness - u,
                 abs=1e-9 * (1 + abs(gap) + rate / stiffness + u / stiffness + old / stiffness),
             )
+
+
+def test_a_set_step_sets_out_near_its_root():
+    t = np.linspace(-30, 60, 400)
+    found, exact = [_log_omega(one) for one in t], np.log(scipy.special.wrightomega(t))
+    np.testing.assert_allclose(found, exact, atol=0.13)
 
 
 def test_a_mending_that_vanishes_far_from_the_root_ends_nothing():
