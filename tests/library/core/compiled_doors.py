@@ -181,15 +181,6 @@ def _at(name):
     return [(call, given | dict(dense=dense)) for dense in (True, False)]
 
 
-def _problem(make, method, **given):
-    "A method of a problem on parameters."
-
-    def call(params, **more):
-        return getattr(make(**more), method)(params)
-
-    return [(call, given)]
-
-
 def _towers(name):
     from extreme_opt.similarity import MLP, AllPairs, towers
 

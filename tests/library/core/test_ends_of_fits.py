@@ -16,8 +16,6 @@ from extreme_opt.ordinal import OrdinalEmbedding
 from extreme_opt.similarity import SimilarityModel
 from extreme_opt.softmax.classifier import SoftmaxClassifier
 
-BOTH = [lambda: SoftmaxClassifier(max_epochs=3), lambda: BoundClassifier('newton')]
-
 
 def planted(n_samples=60, seed=0):
     rng = np.random.default_rng(seed)

@@ -412,6 +412,7 @@ def test_shared_sentence_of_the_toy(toy):
         'Shared sentence of both friends.' not in clean.texts.tolist()
         and clean.stats['n_sentences_shared'] == 2
     )
+    assert 'toy_documented.Base' in clean.class_names  # of one sentence
     both = docstrings(('toy_documented',), min_sentences=1, test_size=0.0, keep_shared=True)
     assert both.texts.tolist().count('Shared sentence of both friends.') == 2
 

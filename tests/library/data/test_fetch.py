@@ -752,6 +752,7 @@ def test_prepare_keeps_dense_and_sparse_alike():
             np.testing.assert_allclose(b.features.toarray(), a.features, rtol=1e-6)
             np.testing.assert_array_equal(a.labels, b.labels)
             assert a.class_names.tolist() == b.class_names.tolist() and a.stats == b.stats
+            assert a.stats['n_unlabeled'] == (np.diff(starts) == 0).sum()
             if options.get('unit_norm'):
                 norms = np.linalg.norm(a.features, axis=1)
                 np.testing.assert_allclose(norms[norms > 0], 1, rtol=1e-6)

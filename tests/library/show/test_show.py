@@ -9,7 +9,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,7 +33,6 @@ from extreme_opt.show import (  # noqa: E402
 )
 from extreme_opt.show.plots import _STYLES, PALETTE  # noqa: E402
 
-ROOT = Path(__file__).resolve().parents[3]
 MEET = [
     'SGD UMax ImplicitSGD OneVsEach NCE ImportanceSampled FullSoftmax LBFGS',  # one figure
     'GradientDescent Adagrad GaussNewton BlockSGD PairSGD SOGram LBFGS',
