@@ -486,18 +486,6 @@ def test_two_fetches_at_once(toy):
     assert found == [TEXT] * 8
 
 
-def test_import_and_load_need_no_pooch(tmp_path, fresh_python):
-    "Importing the package brings neither pooch nor a network library; loading local files neither."
-    (tmp_path / 'food-taste').mkdir()
-    (tmp_path / 'food-taste/train_triplets.txt').write_text('0 1 2\n')
-    code = (
-        "import sys, extreme_opt.data as data; data.load('food-taste', test_size=0);"
-        " print(sorted({'pooch', 'requests', 'urllib3', 'scipy.io', 'sklearn', 'tarfile'} &"
-        " set(sys.modules)))"
-    )
-    assert fresh_python(code, EXTREME_OPT_DATA=str(tmp_path)) == '[]\n'
-
-
 # ------------------------------------------------------------------------------- unpack
 def link(kind, name='link', target='/etc/passwd'):
     info = tarfile.TarInfo(name)

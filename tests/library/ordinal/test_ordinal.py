@@ -7,6 +7,8 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from sklearn.exceptions import NotFittedError
@@ -597,46 +599,29 @@ def same_map(model, wanted):
 
 def frames(columns):
     "A dict of columns, and the table of each package that is there."
-    yield columns
-    for package, make in (('pandas', 'DataFrame'), ('polars', 'DataFrame'), ('pyarrow', 'table')):
-        try:
-            yield getattr(__import__(package), make)(columns)
-        except ImportError:
-            pass
+    yield from (columns, pd.DataFrame(columns), pa.table(columns))
+    try:
+        import polars
+    except ImportError:
+        return
+    yield polars.DataFrame(columns)
 
 
 def answer_forms(yes):
     "The same answers in every form that is read."
     signs = np.where(yes, 1, -1)
-    yield from (yes, yes.tolist(), yes.astype(object), signs, signs.tolist(), signs.astype(object))
-    yield from (signs.astype('int8'), signs * 2.5, signs.astype('float32'))
-    try:
-        import pandas as pd
-    except ImportError:
-        return
-    yield from (pd.Series(yes), pd.Series(yes, dtype='boolean'), pd.Series(signs, dtype='Int64'))
-    yield from (pd.Series(yes).astype('category'), pd.Series(yes, index=range(9, 9 + len(yes))))
-    try:
-        import pyarrow as pa
-    except ImportError:
-        return
-    yield from (pa.array(yes), pa.chunked_array([yes]), pd.Series(yes, dtype='bool[pyarrow]'))
+    yield from (yes, yes.tolist(), yes.astype(object), signs.astype('int8'), signs * 2.5)
+    yield from coded_forms(signs)
+    yield from (pd.Series(yes), pd.Series(yes, dtype='boolean'), pd.Series(yes).astype('category'))
+    yield from (pd.Series(yes, index=range(9, 9 + len(yes))), pd.Series(yes, dtype='bool[pyarrow]'))
+    yield from (pa.array(yes), pa.chunked_array([yes]))
 
 
 def coded_forms(values):
     "The same numbers as list, array, object and float, and as columns of pandas and pyarrow."
     values = np.asarray(values)
-    yield from (values, values.tolist(), values.astype(object), values.astype(float))
-    try:
-        import pandas as pd
-    except ImportError:
-        return
-    yield from (pd.Series(values), pd.Series(values, dtype='Int64'))
-    try:
-        import pyarrow as pa
-    except ImportError:
-        return
-    yield pa.array(values)
+    yield from (values, values.tolist(), values.astype(object), values.astype('float32'))
+    yield from (pd.Series(values), pd.Series(values, dtype='Int64'), pa.array(values))
 
 
 def doors(rows, y):
@@ -701,9 +686,8 @@ def test_answers_that_are_names_missing_or_mixed_are_refused():
         y = np.array(y, object)
         with expect_fail(ValueError, contains=words):
             OrdinalEmbedding(2).fit(names[q], y)
-    pandas = pytest.importorskip('pandas', reason='needs pandas')
     for dtype in ('boolean', 'Int64', object):
-        y = pandas.Series([True, None] + yes[2:].tolist(), dtype=dtype)
+        y = pd.Series([True, None] + yes[2:].tolist(), dtype=dtype)
         with expect_fail(ValueError, contains='answers[1] is missing'):
             OrdinalEmbedding(2).fit(names[q], y)
 
@@ -924,10 +908,9 @@ def test_features_are_matched_by_the_names_of_their_columns():
     values = np.random.default_rng(0).normal(size=(12, 3))
     new = np.random.default_rng(1).normal(size=(4, 3))
     wanted = OrdinalEmbedding(2, n_init=1).fit(q, yes, features=values).transform(new)
-    pandas = pytest.importorskip('pandas', reason='needs pandas')
     model = OrdinalEmbedding(2, n_init=1)
-    model.fit(q, yes, features=pandas.DataFrame(values, columns=list('abc')))
-    table = pandas.DataFrame(new, columns=list('abc'))
+    model.fit(q, yes, features=pd.DataFrame(values, columns=list('abc')))
+    table = pd.DataFrame(new, columns=list('abc'))
     for given in (table, table[['c', 'a', 'b']], new):
         np.testing.assert_allclose(model.transform(given), wanted, rtol=0, atol=1e-9)
     for wrong, words in (
@@ -951,9 +934,8 @@ def test_a_fitted_map_keeps_copies_of_features_and_names():
 
 
 def test_features_are_matched_by_an_index_that_holds_the_names():
-    pandas = pytest.importorskip('pandas', reason='needs pandas')
     names, q, yes, places = study()
-    table = pandas.DataFrame(places, names, ['x', 'y'])
+    table = pd.DataFrame(places, names, ['x', 'y'])
     fit = OrdinalEmbedding(2, n_init=1).fit
     wanted = fit(names[q], yes, features=places).map_features_
     mixed = table.sample(frac=1, random_state=1)

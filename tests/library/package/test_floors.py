@@ -176,30 +176,6 @@ def test_the_rules_bite(tmp_path, monkeypatch):
     )
 
 
-def test_no_module_imports_itself_by_a_detour():
-    "The graph of all imports, those inside functions too, has no circle."
-    modules = {'.'.join(path.relative_to(LIB).with_suffix('').parts): path for path in MODULES}
-    below = {
-        name: {
-            other
-            for said, _ in imports(path)
-            if (other := said.removeprefix('extreme_opt.')) in modules
-        }
-        for name, path in modules.items()
-    }
-
-    def reached(name):
-        found, todo = set(), [name]
-        while todo:
-            new = below[todo.pop()] - found
-            found |= new
-            todo += new
-        return found
-
-    assert 'core.linalg' in reached('core.estimator')
-    assert [name for name in modules if name in reached(name)] == []
-
-
 def test_every_package_has_a_floor():
     "A new package has to be given its floor."
     assert set(PACKAGES) <= set(MAY)

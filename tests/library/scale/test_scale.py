@@ -7,8 +7,10 @@ import sys
 import warnings
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 
 from extreme_opt.bound import BoundClassifier, LogLinear
 from extreme_opt.core import SGD, GaussNewton, minimize
@@ -339,7 +341,6 @@ def test_parts_from_files_on_workers(client, tmp_path):
 def test_parts_of_a_partitioned_table():
     "A dask DataFrame with a column of lists: the same problem."
     import dask.dataframe
-    import pandas
 
     problem = PROBLEMS['bound']
     table = pandas.DataFrame(
@@ -364,7 +365,6 @@ def test_parts_of_a_partitioned_table():
 def test_addresses_go_through_fsspec(client, tmp_path):
     "Files in a store that is no disk, of all kinds, and addresses that workers open."
     import fsspec
-    import pandas
 
     problem = PROBLEMS['bound']
     X, y = problem.features.toarray(), problem.labels
@@ -538,7 +538,6 @@ ESTIMATORS = dict(
 def test_a_client_stays_with_its_process(client, kind, tmp_path):
     """A clone shares the client; pickles, copies and files go without it, say so in one line, and
     know what was learned."""
-    base = pytest.importorskip('sklearn.base', reason='needs the learn extra')
     X, y, triplets = (
         PROBLEMS['bound'].features,
         PROBLEMS['bound'].labels,
@@ -550,14 +549,14 @@ def test_a_client_stays_with_its_process(client, kind, tmp_path):
     )
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        twin = base.clone(model)
+        twin = clone(model)
         assert (
             twin.client is client
             and model.get_params()['client'] is client
             and not hasattr(twin, 'run_')
         )
         assert (
-            base.clone(ESTIMATORS[kind]('local')).client
+            clone(ESTIMATORS[kind]('local')).client
             == pickle.loads(pickle.dumps(ESTIMATORS[kind]('local'))).client
             == 'local'
         )
@@ -793,8 +792,6 @@ def test_plans_add_up():
 
 
 def labeled_table(n=300):
-    import pandas
-
     rng = np.random.default_rng(0)
     table = pandas.DataFrame(rng.normal(size=(n, 4)), columns=list('abcd'))
     names = np.array(['ash', 'birch', 'cedar'])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.base import clone
@@ -410,8 +411,6 @@ def several(n=300, n_labels=6, seed=0):
 
 def test_several_labels_in_every_form_are_the_same_labels():
     "Matrices, tables with names, sets, lists; a table is matched by its names afterwards."
-    import pandas as pd
-
     X, Y = several()
     names = np.array(['ash', 'birch', 'cedar', 'elm', 'fir', 'oak'])
     table = pd.DataFrame(Y.astype(int), columns=names)
