@@ -304,42 +304,11 @@ def samples():
 
 
 TOKENS = [
-    b'',
-    b'\0',
-    b'\n',
-    b'\r\n',
-    b' ',
-    b',',
-    b':',
-    b'::',
-    b'\t',
-    b'{',
-    b'}',
-    b'-',
-    b'_',
-    b'.',
-    b'e',
-    b'nan',
-    b'inf',
-    b'1e999',
-    b'999999999999999999999',
-    b'-1',
-    b'0x10',
-    b'?',
-    b"'",
-    b'"',
-    b'#',
-    b'%',
-    b'@data',
-    b'@attribute ',
-    b'2147483648',
-    b'\xff\xfe',
-    b'\xd9\xa3',
-    b'<label name="',
-    b'9' * 5000,
-    b'\x1f\x8b',
-    b'PK\3\4',
-]
+    b'', b'\0', b'\n', b'\r\n', b' ', b',', b':', b'::', b'\t', b'{', b'}', b'-', b'_', b'.',
+    b'e', b'nan', b'inf', b'1e999', b'999999999999999999999', b'-1', b'0x10', b'?', b"'", b'"',
+    b'#', b'%', b'@data', b'@attribute ', b'2147483648', b'\xff\xfe', b'\xd9\xa3',
+    b'<label name="', b'9' * 5000, b'\x1f\x8b', b'PK\3\4',
+]  # fmt: skip
 
 
 def mutated(raw, rng):

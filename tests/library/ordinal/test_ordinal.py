@@ -28,13 +28,16 @@ from extreme_opt.ordinal import (
     Comparisons,
     Hinge,
     OrdinalEmbedding,
+    choose_components,
     contradictions,
     drop_degenerate,
+    embedding,
     flip_labels,
     merge_comparisons,
     procrustes,
     triplet_error,
 )
+from extreme_opt.ordinal import study as module
 from extreme_opt.ordinal.comparisons import check_comparisons, orient
 from extreme_opt.ordinal.embedding import KernelMap
 from extreme_opt.ordinal.losses import CallableLoss, PairLoss
@@ -451,8 +454,6 @@ def test_default_fits_end_by_their_stop_rule(loss, noise, n_objects):
 
 
 def test_the_default_solver_goes_by_the_number_of_comparisons(monkeypatch):
-    from extreme_opt.ordinal import embedding
-
     rows = answers(15, 400, noise=0.1)
     monkeypatch.setattr(embedding, '_MOST_LBFGS', 399)
     assert OrdinalEmbedding(n_init=1, tol=1e-2).fit(rows).solver_ == 'svrg'
@@ -480,8 +481,6 @@ def test_a_fit_ends_where_ten_steps_leave_the_loss_as_it_is():
 
 def test_choosing_the_dimension_hides_no_warning_of_convergence():
     from sklearn.exceptions import ConvergenceWarning
-
-    from extreme_opt.ordinal import choose_components
 
     rows = answers(15, 400, noise=0.1)
     with pytest.warns(ConvergenceWarning, match='max_epochs'):
@@ -732,8 +731,6 @@ def test_a_column_of_answers_in_a_table_is_answers():
 
 def test_columns_in_another_order_are_read_by_their_names():
     "In each later call, which leaves the names as they were; features as well."
-    from extreme_opt.ordinal import choose_components
-
     names, q, yes, _ = study()
     table = dict(zip(('anchor', 'first', 'second'), names[q].T))
     features = np.random.default_rng(0).normal(size=(12, 2))
@@ -1035,8 +1032,6 @@ def test_an_object_without_answers_among_the_others_counts_as_missed():
 def test_cross_validation_lives_with_an_object_that_a_fold_lacks():
     from sklearn.model_selection import KFold, cross_val_score
 
-    from extreme_opt.ordinal import choose_components
-
     names, q, yes, _ = study()
     once = np.flatnonzero((q == 11).any(1))[1:]
     rows, y = np.delete(q, once, axis=0), np.delete(yes, once)
@@ -1055,8 +1050,6 @@ def test_cross_validation_lives_with_an_object_that_a_fold_lacks():
 
 
 def test_choose_components_takes_what_fit_takes():
-    from extreme_opt.ordinal import choose_components
-
     names, q, yes, _ = study()
     near = np.where(yes[:, None], q, q[:, [0, 2, 1]])
     model = OrdinalEmbedding(n_init=1)
@@ -1172,8 +1165,6 @@ def test_a_lowest_loss_of_one_start_only_is_told():
 
 @pytest.mark.parametrize('columns', [3, 4])
 def test_a_spectral_start_is_that_of_dense_and_of_sparse_eigenvectors(columns, monkeypatch):
-    from extreme_opt.ordinal import embedding
-
     rows = answers(60, 3000) if columns == 3 else fours(60, 3000)
     for weights in (None, np.random.default_rng(0).random(len(rows)) + 0.1):
         problem = Comparisons(rows, 3, SOE(), 60, weights=weights)
@@ -1245,8 +1236,6 @@ def test_people_residuals_name_who_guesses_and_who_turns_answers_round():
 
 
 def test_answer_residuals_are_those_of_maps_without_the_answer():
-    from extreme_opt.ordinal import study as module
-
     names, q, yes, _ = study(500, noise=0.05)
     model = OrdinalEmbedding(2).fit(names[q], yes)
     table = model.answer_residuals(names[q], yes)
@@ -1287,8 +1276,6 @@ def test_answer_residuals_are_those_of_maps_without_the_answer():
 def test_tail_of_unlike_coin_tosses_and_false_discoveries():
     from scipy.stats import binom, false_discovery_control
 
-    from extreme_opt.ordinal import study as module
-
     rng = np.random.default_rng(0)
     chances = rng.random(40)
     drawn = (rng.random((20_000, 40)) < chances).sum(1)
@@ -1309,8 +1296,6 @@ def test_tail_of_unlike_coin_tosses_and_false_discoveries():
 
 
 def test_answers_with_a_place_that_is_not_known_say_nothing_of_people():
-    from extreme_opt.ordinal import study as module
-
     near, far = np.array([1.0, 2, np.nan, 1]), np.array([2.0, 1, 3, np.nan])
     who, noise = np.array([0, 1, 0, 1]), module.AnswerNoise('distance', 3.0, 0.1)
     found, wanted = (
@@ -1371,7 +1356,6 @@ def test_bootstrap_draws_whole_groups():
 
 
 def test_the_dimension_is_chosen_by_one_standard_error():
-    from extreme_opt.ordinal import choose_components
     from extreme_opt.ordinal.embedding import ComponentErrors
 
     errors = ComponentErrors(

@@ -27,6 +27,7 @@ import zipfile
 from collections import Counter
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -1127,41 +1128,29 @@ def fits_worse_than_a_constant():
         return work
 
     def cases():
+        hows = 'all', 'column', 'row', 'weights'
         for name, make in classifiers(limits=False):
-            for kind in kinds:
-                for form in ('dense', 'csr'):
-                    for how in ('all', 'column', 'row', 'weights'):
-                        for scale in scales:
-                            yield (
-                                f'{name} {kind} {form} {how} {scale:g}',
-                                classifier(make, kind, form, how, scale),
-                            )
+            for key in product(kinds, ('dense', 'csr'), hows, scales):
+                yield f'{name} {key}', classifier(make, *key)
         for loss in ('ste', 'tste', 'ckl', 'gnmds', 'soe'):
-            for solver in ('lbfgs', 'svrg', 'gd', 'sgd', 'gram'):
-                rate = ['learning_rate'] if solver == 'sgd' else []
-                for how in ('weights', 'mixed', 'ridge', *rate):
-                    for scale in scales:
-                        yield (
-                            f'ordinal {loss} {solver} {how} {scale:g}',
-                            ordinal(scale, how, loss=loss, solver=solver),
-                        )
-            for rule in ('bb', 'fixed', 'sbb', 'damped'):
-                how = 'learning_rate' if rule in ('bb', 'fixed') else 'stabilizer'
-                for scale in scales:
-                    yield (
-                        f'ordinal {loss} svrg {rule} {scale:g}',
-                        ordinal(scale, how, loss=loss, solver='svrg', step_rule=rule),
-                    )
+            ways = [dict(solver=one) for one in ('lbfgs', 'svrg', 'gd', 'sgd', 'gram')]
+            for way, how, scale in product(ways, ('weights', 'mixed', 'ridge'), scales):
+                yield f'ordinal {loss} {way} {how} {scale}', ordinal(scale, how, loss=loss, **way)
+            rules = dict(bb='learning_rate', fixed='learning_rate')
+            rules |= dict(sbb='stabilizer', damped='stabilizer')
+            ways = [(dict(solver='svrg', step_rule=rule), how) for rule, how in rules.items()]
+            ways.append((dict(solver='sgd'), 'learning_rate'))
+            for (way, how), scale in product(ways, scales):
+                yield f'ordinal {loss} {way} {how} {scale}', ordinal(scale, how, loss=loss, **way)
+        settings = 'weights', 'mixed', 'ridge', 'unobserved_weight', 'impute'
         for solver in ('newton', 'als', 'gd', 'adagrad', 'block', 'pair', 'sogram'):
-            for loss in ('logistic', 'squared'):
-                for tower in ('ids', 'linear', 'mlp') if solver != 'als' else ('ids',):
-                    settings = 'weights', 'mixed', 'ridge', 'unobserved_weight', 'impute'
-                    for how in settings + (() if tower == 'ids' else ('features', 'column')):
-                        for scale in scales:
-                            yield (
-                                f'similarity {solver} {loss} {tower} {how} {scale:g}',
-                                similarity(scale, how, tower, solver=solver, loss=loss),
-                            )
+            for tower in ('ids', 'linear', 'mlp') if solver != 'als' else ('ids',):
+                hows = settings + (() if tower == 'ids' else ('features', 'column'))
+                for loss, how, scale in product(('logistic', 'squared'), hows, scales):
+                    yield (
+                        f'similarity {solver} {loss} {tower} {how} {scale}',
+                        similarity(scale, how, tower, solver=solver, loss=loss),
+                    )
 
     return every(cases(), few=80, turn=8)  # of nine scales, another one in the next row
 

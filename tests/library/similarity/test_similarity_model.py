@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from extreme_opt import data, similarity
 from extreme_opt.core import FitDiverged
@@ -29,6 +30,7 @@ from extreme_opt.similarity import (
 )
 from extreme_opt.similarity.all_pairs import low_rank_factors
 from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
+from extreme_opt.similarity.interactions import read_interactions
 from extreme_opt.similarity.ranking import MEASURES, measures_by_row, pattern
 from extreme_opt.similarity.validation import clear_gain, double_or_halve
 
@@ -465,8 +467,6 @@ def test_settings_changed_without_a_fit_do_not_touch_the_fitted_towers(planted):
 def test_a_fit_that_stops_at_a_limit_says_so(planted, solver):
     """With the limit that was reached and settings that exist; not where no tolerance was asked
     for, or where it was reached."""
-    from sklearn.exceptions import ConvergenceWarning
-
     arguments = planted.observed, *inputs(planted, solver)
     with pytest.warns(
         ConvergenceWarning,
@@ -510,8 +510,6 @@ def test_a_fit_that_diverges_says_so(planted, solver):
 
 def test_a_search_that_ends_early_says_so(planted):
     "A start so large that float32 tells no step from the point it sets out from."
-    from sklearn.exceptions import ConvergenceWarning
-
     with pytest.warns(
         ConvergenceWarning, match='did not converge: no step lowers the loss; dtype="float64"'
     ):
@@ -779,7 +777,6 @@ def test_validation_by_time_takes_the_latest(planted):
     n = len(planted.observed)
     time = np.random.default_rng(0).permutation(n)
     log = table_of(planted.observed, time=time)
-    from extreme_opt.similarity.interactions import read_interactions
     from extreme_opt.similarity.validation import held_out_pairs
 
     found = read_interactions(log, timed=True)
@@ -1197,8 +1194,6 @@ def test_a_table_whose_first_columns_are_no_ids_is_refused():
 
 
 def test_times_of_every_kind_are_compared_exactly():
-    from extreme_opt.similarity.interactions import read_interactions
-
     far = np.array(['3024-01-01', '2024-01-01'] * 4, 'datetime64[s]')
     days = pd.date_range('2020', periods=8)
     near = np.int64(2) ** 60 + np.arange(8)  # equal as float64

@@ -1,6 +1,5 @@
 "SoftmaxClassifier as scikit-learn sees it, against scikit-learn's exact softmax, and at the edges."
 
-import importlib
 import pickle
 import re
 import warnings
@@ -17,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
 from extreme_opt.core.solver import State, Status
+from extreme_opt.softmax import classifier, rates
 from extreme_opt.softmax.averaging import AveragedSolver
 from extreme_opt.softmax.classifier import SoftmaxClassifier, calibration_error, with_intercept
 from extreme_opt.softmax.double_sum import DoubleSum
@@ -356,8 +356,6 @@ def test_searched_rate_with_a_ridge_has_a_limit(ridge):
 
 
 def test_a_search_on_a_part_of_the_rows_asks_for_as_many_steps_on_all(monkeypatch):
-    from extreme_opt.softmax import rates
-
     X, y = bags(800, 10)
     problem = FullSoftmaxByColumn(X, y, 10)
     part = problem.take(np.random.default_rng([0, 7]).permutation(800)[:200])
@@ -777,8 +775,6 @@ def test_no_floating_point_error_is_raised(solver, kind):
 
 
 def test_early_stopping_changes_nothing_where_auto_chooses_the_length(monkeypatch):
-    from extreme_opt.softmax import classifier
-
     X, y = planted(400, noise=4.0)
     words, topics = bags(600, 10)
     sets = np.eye(10, dtype=int)[topics] | np.eye(10, dtype=int)[(topics + 1) % 10]
@@ -998,8 +994,6 @@ def told_plainly(n_classes=40, seed=0):
 
 
 def test_a_fit_begins_at_class_means_where_they_are_far_ahead(monkeypatch):
-    from extreme_opt.softmax import rates
-
     X, y = told_plainly()
     model = SoftmaxClassifier(margin_share=0.0).fit(X[100:], y[100:])
     assert model.settings_['mean_length'] > 0 and model.settings_['max_epochs'] == 1
@@ -1020,8 +1014,6 @@ def test_a_fit_begins_at_class_means_where_they_are_far_ahead(monkeypatch):
 
 
 def test_weights_that_point_to_class_means():
-    from extreme_opt.softmax import rates
-
     X, y = bags(300, 10)
     counts = np.random.default_rng(1).random(300)
     X = with_intercept(X, 0.1)
@@ -1047,8 +1039,6 @@ def test_weights_that_point_to_class_means():
     ],
 )
 def test_columns_without_entries_take_no_time_and_change_nothing(settings, monkeypatch, tmp_path):
-    from extreme_opt.softmax import classifier
-
     X, y = bags(600, 6)
     columns = np.sort(np.random.default_rng(0).choice(5000, X.shape[1], replace=False))
     cells = X.data, columns[X.indices].astype(np.int32), X.indptr
@@ -1098,8 +1088,6 @@ def test_margins_are_blended_in_where_log_loss_bears_it():
 @pytest.mark.parametrize('hinge', [False, True])
 def test_an_interrupt_ends_a_fit_wherever_it_comes(monkeypatch, hinge, whole):
     "In the search of a fit, in the fit, in the search of margins, and while these are fitted."
-    from extreme_opt.softmax import rates
-
     X, y = bags(600, 10)
     monkeypatch.setattr(rates, '_mean_length', lambda *_: 0.0)  # fits of more than one epoch
     step = ExactSGD.step
@@ -1169,8 +1157,6 @@ def test_the_share_of_margins_is_the_largest_that_log_loss_bears():
 
 @pytest.mark.parametrize('n_rows', [600, 60])  # rows to judge by, or too few
 def test_the_share_of_margins_can_be_set_by_hand(monkeypatch, n_rows):
-    from extreme_opt.softmax import classifier
-
     X, y = bags(n_rows, 10)
     plain, half = (SoftmaxClassifier(margin_share=s).fit(X, y) for s in (0, 0.5))
     assert half.settings_['margin_share'] == 0.5 and 'margin_share' not in plain.settings_
@@ -1211,8 +1197,6 @@ def test_the_factor_of_margins_is_that_of_a_run_as_long_as_the_fit():
 
 
 def test_auto_takes_a_support_of_sparse_rows_with_too_many_products(monkeypatch):
-    from extreme_opt.softmax import classifier
-
     X, y = bags(600, 10)
     X = scipy.sparse.csr_array((X.data, X.indices, X.indptr), shape=(600, 20_000))
     assert SoftmaxClassifier().fit(X, y).settings_['solver'] == 'exact'
@@ -1408,20 +1392,19 @@ def test_logit_adjustment_is_checked_before_and_after_a_fit(value):
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
 def test_auto_counts_the_products_of_an_epoch(kind, monkeypatch, tmp_path):
     "Rows times words times classes, not classes alone, decide whether all of them are visited."
-    module = importlib.import_module('extreme_opt.softmax.classifier')
     y = np.arange(120) % 30
     X = kind(np.eye(30)[y])
     entries = 120 if kind is scipy.sparse.csr_array else 120 * 30
-    monkeypatch.setattr(module, '_MOST_BATCH', 0)
+    monkeypatch.setattr(classifier, '_MOST_BATCH', 0)
     for limit, solver in ((30 * entries, 'exact'), (30 * entries - 1, 'implicit')):
-        monkeypatch.setattr(module, '_MOST_PRODUCTS', limit)
+        monkeypatch.setattr(classifier, '_MOST_PRODUCTS', limit)
         model = SoftmaxClassifier().fit(X, y)
         assert model.settings_['solver'] == solver and model.score(X, y) == 1
         model.save(tmp_path / solver)
         for again in (SoftmaxClassifier.load(tmp_path / solver), pickle.loads(pickle.dumps(model))):
             assert again.partial_fit(X, y)._kind == solver and again.score(X, y) == 1
     for limit, solver in ((30, 'exact'), (29, 'implicit')):  # a stream has no last row
-        monkeypatch.setattr(module, '_MOST_EXACT', limit)
+        monkeypatch.setattr(classifier, '_MOST_EXACT', limit)
         stream = SoftmaxClassifier(learning_rate=1.0).partial_fit(X, y, classes=range(30))
         assert stream._kind == solver and stream.partial_fit(X, y).score(X, y) == 1
 
