@@ -308,10 +308,7 @@ def test_column_names(data):
     assert list(model.feature_names_in_) == ['a', 'b', 'c']
     with pytest.raises(ValueError, match='same order'):
         model.predict(frame[['b', 'a', 'c']])
-    with pytest.raises(
-        ValueError,
-        match='unseen at fit time:\n- d\nFeature names seen at fit time, yet now missing:\n- c',
-    ):
+    with pytest.raises(ValueError, match='unseen at fit time:\n- d\n.*missing:\n- c'):
         model.predict(frame.rename(columns=dict(c='d')))
     with pytest.warns(UserWarning, match='does not have valid feature names'):
         model.predict(X)
@@ -471,9 +468,7 @@ def test_save_takes_nested_settings_and_refuses_code(data, tmp_path):
         and back.run_.history == run.history
         and back.random_.randint(99) == model.random_.randint(99)
     )
-    with pytest.raises(
-        TypeError, match='Other.inner is a function, which a file without code cannot hold'
-    ):
+    with pytest.raises(TypeError, match='Other.inner is a function, which'):
         Other(inner=lambda: 0).save(tmp_path / 'no.npz')
     assert not (tmp_path / 'no.npz').exists()
 

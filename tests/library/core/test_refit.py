@@ -192,20 +192,6 @@ def test_a_refused_partial_fit_changes_nothing():
     np.testing.assert_array_equal(model.predict_proba(X), known)
 
 
-def test_an_interrupt_changes_nothing_either(monkeypatch):
-    model, answers = fitted(SoftmaxClassifier)
-    before, known = dict(vars(model)), answers(model)
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(SoftmaxClassifier, '_make_problem', interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(OTHER_X, OTHER_Y)
-    assert dict(vars(model)) == before
-    np.testing.assert_array_equal(answers(model), known)
-
-
 def test_the_signature_of_fit_is_its_own():
     import inspect
 

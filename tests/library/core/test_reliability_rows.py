@@ -4,7 +4,6 @@ raw message, or no end. All of them, those of other files among them: pytest -k 
 import csv
 import io
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -306,40 +305,6 @@ def test_model_files_that_are_no_files(tmp_path):
         for read in (load_model, Run.load, load_arrays, read_npz, read_lines, read_table, unpacked):
             with pytest.raises(ValueError, match='is a FIFO, a socket or a device'):
                 read(path)
-
-
-def test_files_of_models_whose_numbers_are_none(tmp_path):
-    "D: a model with nan weights, or with weights of another shape, loaded and predicted."
-    triplets = [[0, 1, 2], [1, 0, 2], [2, 1, 0], [3, 1, 0]]
-    pairs = [[0, 1], [1, 0], [2, 1]]
-    words = [[{'a': 1.0}, {'b': 1.0}], [{'a': 1.0}]]
-    models = [
-        (SoftmaxClassifier('lbfgs').fit(X, Y), 'coef_', np.nan),
-        (SoftmaxClassifier('lbfgs').fit(X, Y), 'intercept_', np.nan),
-        (BoundClassifier().fit(X, Y), 'coef_', np.inf),
-        (BoundClassifier().fit(X, Y), 'coef_', None),
-        (SimilarityModel(2).fit(pairs), 'left_embeddings_', np.nan),
-        (SimilarityModel(2).fit(pairs), 'right_embeddings_', None),
-        (OrdinalEmbedding(2).fit(triplets), 'embedding_', np.nan),
-        (LinearChainCRF().fit(words, [['x', 'y'], ['x']]), 'transitions_', np.nan),
-        (LinearChainCRF().fit(words, [['x', 'y'], ['x']]), 'coef_', None),
-    ]
-    for model, name, value in models:
-        changed = np.array(getattr(model, name), dtype=float)
-        if value is None:
-            changed = changed[:, :-1]
-        else:
-            changed.flat[0] = value
-        if isinstance(model, SimilarityModel):
-            held, side = model._retriever.embeddings, 'left' not in name
-            rows = [changed if at == side else one for at, one in enumerate(held.rows)]
-            model._retriever.embeddings = replace(held, rows=tuple(rows))
-        else:
-            setattr(model, name, changed)
-        model.save(tmp_path / 'model.npz')
-        with pytest.raises(ValueError, match='cannot be read: it') as caught:
-            type(model).load(tmp_path / 'model.npz')
-        assert '\n' not in str(caught.value)
 
 
 def test_models_in_open_files(tmp_path):

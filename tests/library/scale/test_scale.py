@@ -236,13 +236,7 @@ def test_columns_that_are_empty_in_a_part(tmp_path, dense, n_unpenalized):
 
 @pytest.mark.parametrize('solver', [SGD(0.1), UMax(0.1)], ids=lambda solver: type(solver).__name__)
 def test_what_samples_rows_is_refused(solver):
-    with pytest.raises(
-        TypeError,
-        match=(
-            f'{type(solver).__name__} (needs .*which Sharded does not have|solves a DoubleSum, not'
-            ' a Sharded)'
-        ),
-    ):
+    with pytest.raises(TypeError, match=f'{type(solver).__name__} (needs|solves) .*Sharded'):
         minimize(Sharded(PROBLEMS['softmax'], None, 2), solver, max_iter=1)
 
 
@@ -395,9 +389,7 @@ def test_addresses_go_through_fsspec(client, tmp_path):
         with fsspec.open(f'file://{tmp_path}/{name}', 'wb') as file:
             write(file)
         agree(problem, Sharded.of(file_parts([f'file://{tmp_path}/{name}'], sparse), client))
-    with pytest.raises(
-        ValueError, match='memory://extreme_opt-test/folder is no folder of this machine.*npz'
-    ):
+    with pytest.raises(ValueError, match='test/folder is no folder .*npz'):
         Sharded.of(file_parts(['memory://extreme_opt-test/folder'], made))
     with pytest.raises(FileNotFoundError, match='nowhere'):
         Sharded.of(file_parts([tmp_path / 'nowhere'], made))
@@ -578,8 +570,7 @@ def test_a_client_stays_with_its_process(client, kind, tmp_path):
 
 def refused(model, *data):
     with pytest.raises(
-        TypeError,
-        match=r'^solver=.* needs .* with client= take one of solver="[^;]*, or leave client=None$',
+        TypeError, match='^solver=.* take one of solver="[^;]*, or leave client=None$'
     ) as said:
         model.fit(*data)
     return set(re.findall(r'"(\w+)"', str(said.value)))

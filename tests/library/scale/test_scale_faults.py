@@ -112,9 +112,7 @@ def test_a_lost_scheduler_is_one_line_and_the_file_goes_on(tmp_path):
                     dask.config.set({'distributed.comm.timeouts.connect': '3s'})
                 return len(looks)
 
-            with pytest.raises(
-                ConnectionError, match=r'lost the scheduler at .*resume=checkpoint'
-            ) as caught:
+            with pytest.raises(ConnectionError, match='lost .*resume=checkpoint') as caught:
                 minimize(whole, LBFGS(), max_iter=6, checkpoint=path, metrics=dict(look=look))
             assert '\n' not in str(caught.value)
             client.close(timeout=1)
@@ -165,11 +163,7 @@ def test_no_worker_is_one_line():
         while client.nthreads():
             time.sleep(0.05)
         with pytest.raises(
-            ConnectionError,
-            match=(
-                r'^no worker came to the scheduler at .* in 0.2 s; start some, and continue with'
-                r' .*resume=checkpoint'
-            ),
+            ConnectionError, match='^no worker came .* in 0.2 s; .*resume=checkpoint'
         ) as caught:
             whole.loss(params)
         assert '\n' not in str(caught.value)
@@ -283,9 +277,7 @@ def test_what_cannot_be_sent_or_has_no_room_is_one_line():
             Sharded(odd, client, 2)
         assert 'pickle' in str(said.value) and '\n' not in str(said.value)
         X = np.random.default_rng(0).normal(size=(20_000, 100))
-        with pytest.raises(
-            MemoryError, match='^a shard of 16 MB does not fit on a worker with'
-        ) as said:
+        with pytest.raises(MemoryError, match='^a shard of 16 MB') as said:
             Sharded(LogLinear(X, np.arange(20_000) % 3), client, 1)
         assert '\n' not in str(said.value)
     for n_shards in (2, None):

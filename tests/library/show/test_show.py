@@ -539,9 +539,7 @@ def test_what_goes_wrong_is_said():
     def never(a=1, b=1):
         raise AssertionError('drawn')
 
-    with pytest.raises(
-        ValueError, match='7 a x 6 b makes 42 frames, but a page carries at most 40'
-    ):
+    with pytest.raises(ValueError, match='7 a x 6 b makes 42 frames, but'):
         frames(never, a=range(7), b=range(6))
     with pytest.raises(TypeError, match="'c' is no argument of never; it has a, b"):
         frames(never, c=[1])

@@ -435,9 +435,7 @@ def test_warm_start_keeps_entities_that_the_new_pairs_do_not_name(planted):
     shape = model.left_embeddings_.shape, model.right_embeddings_.shape
     model.fit(planted.observed[planted.observed[:, 0] < 5])
     assert (model.left_embeddings_.shape, model.right_embeddings_.shape) == shape
-    with pytest.raises(
-        ValueError, match='the last fit had 50 left entities and this one has 40; keep all of them'
-    ):
+    with pytest.raises(ValueError, match='had 50 left entities and this one has 40; keep'):
         model.fit(sparse.csr_array(np.eye(40, 30)))
 
 
@@ -445,9 +443,7 @@ def test_warm_start_names_what_does_not_fit(planted):
     model = quick(warm_start=True).fit(planted.observed, planted.left_features)
     with pytest.raises(ValueError, match='had 8 columns in left_features and this one has 7'):
         model.fit(planted.observed, planted.left_features[:, :7])
-    with pytest.raises(
-        ValueError, match='the left tower .* over columns and this one has .* over ids in order'
-    ):
+    with pytest.raises(ValueError, match='over columns and this one has .* over ids in order'):
         model.fit(planted.observed)
     rows = planted.left_features[np.r_[0:50, 0:5]]
     model.fit(
@@ -469,11 +465,7 @@ def test_a_fit_that_stops_at_a_limit_says_so(planted, solver):
     for, or where it was reached."""
     arguments = planted.observed, *inputs(planted, solver)
     with pytest.warns(
-        ConvergenceWarning,
-        match=(
-            r'SimilarityModel.fit did not converge: reached max_iter=2; raise max_iter, loosen'
-            r' tol=1e-09'
-        ),
+        ConvergenceWarning, match='reached max_iter=2; raise max_iter, loosen tol=1e-09'
     ):
         quick(solver=solver, max_iter=2, tol=1e-9).fit(*arguments)
     with pytest.warns(ConvergenceWarning, match='reached max_epochs=.*; raise max_epochs'):
@@ -1183,9 +1175,7 @@ def test_a_table_whose_first_columns_are_no_ids_is_refused():
     for unit, when in (('seconds', 1_600_000_000), ('milliseconds', 1_600_000_000_000)):
         table = log.assign(when=when + np.arange(8))
         for values in ('weights', 'labels'):
-            with pytest.raises(
-                ValueError, match=f"'when' holds numbers as {unit} since 1970.*time"
-            ):
+            with pytest.raises(ValueError, match=f"'when' holds numbers as {unit}"):
                 quick(n_components=1, values=values).fit(table)
         quick(n_components=1).fit(table)  # where nothing reads it
         roles = dict(left='user', right='film', time='when')

@@ -245,9 +245,7 @@ def test_what_is_wrong_is_said_in_one_line(change, words):
 def test_too_many_others():
     problem = made()[0]
     for wrong in (0, 5, -1):
-        with pytest.raises(
-            ValueError, match=f'n_negatives is {wrong}, but n_classes=5 allows 1..4'
-        ):
+        with pytest.raises(ValueError, match=f'n_negatives is {wrong}, but'):
             problem.draw(np.random.default_rng(0), 3, wrong)
 
 
