@@ -96,9 +96,8 @@ def test_curvature_weight_has_all_digits(x):
 
 
 def test_curvature_weight_at_infinity():
-    assert curvature_weight(math.inf) == curvature_weight(-math.inf) == 0 and math.isnan(
-        curvature_weight(math.nan)
-    )
+    assert curvature_weight(math.inf) == curvature_weight(-math.inf) == 0
+    assert math.isnan(curvature_weight(math.nan))
 
 
 def test_recursion_is_that_of_the_lesson_in_each_order():
@@ -119,10 +118,8 @@ def random_problem(rng):
     """Rows, scores and a shift: sizes, spreads and scores up to 1e6, impossible outcomes,
     duplicates, a single outcome."""
     n, d = int(rng.integers(1, 9)), int(rng.integers(1, 5))
-    rows, scores = (
-        rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, 2),
-        rng.normal(size=n) * 10.0 ** rng.uniform(-3, 6),
-    )
+    rows = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, 2)
+    scores = rng.normal(size=n) * 10.0 ** rng.uniform(-3, 6)
     if rng.random() < 0.3:
         rows[rng.integers(n, size=n // 2)] = rows[0]
     if rng.random() < 0.3:
@@ -142,9 +139,9 @@ def hold(n_problems, seed):
         order = ('smallest', 'largest', 'given')[rng.integers(3)]
         log_mass, mean, half = bound_rows(rows, scores, order)
         moved = scores + rows @ shift
-        exact, size = (
-            log_sum_exp(moved),
-            max(1.0, np.abs(moved[moved > -np.inf]).max(), np.abs(scores[scores > -np.inf]).max()),
+        exact = log_sum_exp(moved)
+        size = max(
+            1.0, np.abs(moved[moved > -np.inf]).max(), np.abs(scores[scores > -np.inf]).max()
         )
         assert (
             log_mass + mean @ shift + 0.5 * ((half @ shift) ** 2).sum() >= exact - 1e-11 * size
@@ -198,10 +195,8 @@ def test_matrix_products_and_literal_sum_agree(kind, options):
     with np.errstate(divide='ignore'):
         scores = rows @ params.reshape(4, 3).T + np.log(options.get('prior', np.ones(4)))
     for order in ('smallest', 'largest'):
-        curvature, vector = (
-            problem.quadratic_bound(params, None, order).curvature,
-            np.random.default_rng(2).normal(size=12),
-        )
+        curvature = problem.quadratic_bound(params, None, order).curvature
+        vector = np.random.default_rng(2).normal(size=12)
         literal = sum(
             w * np.kron(S, np.outer(x, x))
             for w, S, x in zip(weights, chain_matrix(class_chain(scores, order)), rows, strict=True)
@@ -213,10 +208,8 @@ def test_matrix_products_and_literal_sum_agree(kind, options):
         np.testing.assert_allclose(curvature.times(vector), literal @ vector, atol=1e-10)
         check_adjoint(curvature.times, n_in=12)
         check_adjoint(curvature.precondition, n_in=12)
-    hessian, anchor = (
-        problem.curvature_at(params),
-        np.kron(np.ones((4, 4)) / 4, np.diag(curvature.anchor)),
-    )
+    hessian = problem.curvature_at(params)
+    anchor = np.kron(np.ones((4, 4)) / 4, np.diag(curvature.anchor))
     products = np.stack([problem.ggn_vp(params, one) for one in np.eye(12)])
     np.testing.assert_allclose(hessian.matrix() - anchor, products, atol=1e-10)
     np.testing.assert_allclose(
@@ -253,11 +246,8 @@ def test_problem_keeps_the_protocol(kind, options):
         problem.grad(params),
         atol=1e-10,
     )
-    assert (
-        problem.memory() == 96
-        and problem.unpack(params).base is not None
-        and problem.warmup_problem().n_samples == 2
-    )
+    assert problem.memory() == 96 and problem.unpack(params).base is not None
+    assert problem.warmup_problem().n_samples == 2
 
 
 def test_a_row_whose_scores_overflow_leaves_the_others_as_they_are():
@@ -572,10 +562,8 @@ def test_the_cheap_norm_of_the_certificate_is_above_the_dear_one():
         rows = problem.features[:10]
         if dear is not None:
             assert (cheap(rows) >= dear(rows) * (1 - 1e-6)).all()
-        left, says = (
-            problem.loss(point) - run.column('loss').min(),
-            _gap_by_products(problem, point),
-        )
+        left = problem.loss(point) - run.column('loss').min()
+        says = _gap_by_products(problem, point)
         assert says >= left * (1 - 1e-6) - 1e-12 * problem.loss(point)
         told += says < np.inf
     assert told > 20
@@ -891,9 +879,8 @@ def test_separable_rows_without_ridge_are_named():
             UserWarning, match='ridge=0 and every row has its own class first: no finite optimum'
         ):
             model.fit(X, y)
-        assert (
-            model.bound_gap_ == np.inf and model.score(X, y) == 1 and np.isfinite(model.coef_).all()
-        )
+        assert model.bound_gap_ == np.inf and model.score(X, y) == 1
+        assert np.isfinite(model.coef_).all()
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         BoundClassifier('newton', ridge=1e-3).fit(X, y)

@@ -31,9 +31,8 @@ def test_it_ends_where_newton_ends_and_never_rises(kind):
     best = minimize(problem, Newton(), max_iter=100, tol=1e-11).column('loss').min()
     for start in (None, 3 * np.random.default_rng(1).normal(size=problem.n_params)):
         run = minimize(problem, QuasiMajorizer(), start, max_iter=2000, tol=1e-9)
-        assert (np.diff(run.column('loss')) <= 0).all() and run.column('loss')[-1] == pytest.approx(
-            best, rel=1e-9
-        )
+        assert (np.diff(run.column('loss')) <= 0).all()
+        assert run.column('loss')[-1] == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.parametrize('kind', ['dense', 'csr', 'wide', 'map'])

@@ -39,10 +39,8 @@ def test_sums_and_bound_against_brute_force(n_words, n_classes, size):
     rng = np.random.default_rng(n_words + 10 * n_classes)
     paths, counts = labelings(n_words, n_classes)
     for _ in range(3):
-        scores, transitions = (
-            size * rng.normal(size=(n_words, n_classes)),
-            size * rng.normal(size=(n_classes, n_classes)),
-        )
+        scores = size * rng.normal(size=(n_words, n_classes))
+        transitions = size * rng.normal(size=(n_classes, n_classes))
         at = np.concatenate([transitions.ravel(), scores.ravel()])
         totals = counts @ at
         exact, mean = log_sum_exp(totals), np.exp(totals - log_sum_exp(totals)) @ counts
@@ -66,11 +64,9 @@ def test_sums_and_bound_against_brute_force(n_words, n_classes, size):
 
 def test_many_chains_are_one_after_the_other():
     rng = np.random.default_rng(0)
-    scores, transitions, starts = (
-        rng.normal(size=(12, 3)),
-        rng.normal(size=(3, 3)),
-        np.array([0, 1, 5, 12]),
-    )
+    scores = rng.normal(size=(12, 3))
+    transitions = rng.normal(size=(3, 3))
+    starts = np.array([0, 1, 5, 12])
     scores[6] *= 1e4  # this chain needs the kernel with logarithms
     sums, edges = forward_backward(scores, transitions, starts), 0
     for i, (a, b) in enumerate(zip(starts, starts[1:])):
@@ -141,9 +137,8 @@ def test_problem(kind, dtype):
     assert np.mean([problem.loss_at(at, np.array([i])) for i in range(12)]) == pytest.approx(
         problem.loss(at), rel=1e-6
     )
-    assert problem.warmup_problem().n_samples == 1 and len(problem.predict(at)) == len(
-        problem.labels
-    )
+    assert problem.warmup_problem().n_samples == 1
+    assert len(problem.predict(at)) == len(problem.labels)
 
 
 def test_wrong_input_is_one_line():

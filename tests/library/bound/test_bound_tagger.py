@@ -136,10 +136,8 @@ def test_the_optimum_is_that_of_the_objective_and_the_certificate_holds(made):
     best = ends[0][0]
     assert ends[1][0] == pytest.approx(best, rel=1e-10) and ends[2][0] > best
     assert all(loss - best <= gap * (1 + 1e-9) + 1e-12 for loss, gap in ends)
-    assert (
-        ends[1][1] < 1e-12
-        and LinearChainCRF(ridge=0.0, max_iter=5, tol=None).fit(X, y).bound_gap_ == np.inf
-    )
+    assert ends[1][1] < 1e-12
+    assert LinearChainCRF(ridge=0.0, max_iter=5, tol=None).fit(X, y).bound_gap_ == np.inf
 
 
 def test_a_chosen_ridge_is_found_on_held_out_sentences():

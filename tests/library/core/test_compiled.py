@@ -26,10 +26,8 @@ def test_njit_is_what_have_numba_says():
     else:
         assert prange is range
     for kernel in (njit(lambda x: x + 1), njit(error_model='numpy')(lambda x: x + 1)):
-        assert (
-            kernel(1) == kernel.py_func(1) == 2
-            and hasattr(kernel, 'signatures') == compiled.HAVE_NUMBA
-        )
+        assert kernel(1) == kernel.py_func(1) == 2
+        assert hasattr(kernel, 'signatures') == compiled.HAVE_NUMBA
 
 
 @settings(max_examples=60, deadline=None)

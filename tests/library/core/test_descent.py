@@ -126,17 +126,11 @@ def test_inverse_is_the_bfgs_matrix(seed, n_kept, size):
 def test_at_a_minimum_it_stops_with_a_message(solver):
     problem = logistic(spread=0)
     run = minimize(problem, solver, scipy_best(problem).x, max_iter=5000)
-    assert (
-        run.status == 'stalled'
-        and 'a minimum to rounding' in run.message
-        and run.state.n_iter < 5000
-    )
+    assert run.status == 'stalled' and 'a minimum to rounding' in run.message
+    assert run.state.n_iter < 5000
     flat = minimize(LeastSquares(np.zeros((3, 2)), np.ones(3)), solver, max_iter=10)
-    assert (
-        'a minimum to rounding' in flat.message
-        and flat.state.n_iter == 1
-        and (flat.state.params == 0).all()
-    )
+    assert 'a minimum to rounding' in flat.message and flat.state.n_iter == 1
+    assert (flat.state.params == 0).all()
 
 
 @pytest.mark.parametrize('solver', [GradientDescent(), GradientDescent('adagrad'), LBFGS()])
@@ -165,13 +159,11 @@ def test_every_step_of_gradient_descent_keeps_armijo(scaling):
         assert problem.loss(after.params) <= problem.loss(
             before.params
         ) + 1e-4 * after.step_size * (way @ grad)
-        assert after.loss == problem.loss(after.params) and after.grad_norm == pytest.approx(
-            np.linalg.norm(grad)
-        )
-        assert (
-            after.n_epochs > before.n_epochs
-            and after.n_terms - before.n_terms
-            == problem.n_terms * (after.n_epochs - before.n_epochs)
+        assert after.loss == problem.loss(after.params)
+        assert after.grad_norm == pytest.approx(np.linalg.norm(grad))
+        assert after.n_epochs > before.n_epochs
+        assert after.n_terms - before.n_terms == problem.n_terms * (
+            after.n_epochs - before.n_epochs
         )
 
 
@@ -256,9 +248,8 @@ def test_sgd_cuts_batches_of_any_shape():
             seen.append((type(batch), len(batch.sample), batch.others.shape, rate, size))
 
     run = minimize(Pairs(), SGD(2.0, n_updates=500), max_iter=1)
-    assert sum(count for _, count, *_ in seen) == 500 and all(
-        kind is Draw and shape == (count, 3) for kind, count, shape, *_ in seen
-    )
+    assert sum(count for _, count, *_ in seen) == 500
+    assert all(kind is Draw and shape == (count, 3) for kind, count, shape, *_ in seen)
     assert {(rate, size) for *_, rate, size in seen} == {(0.01, 1)} and run.state.n_terms == 1500
 
 

@@ -151,10 +151,8 @@ def test_good_features_are_not_copied():
         assert check_features(X) is X
     rows = scipy.sparse.random(5, 4, density=0.5, format='csr', dtype=np.float32)
     assert np.shares_memory(check_features(rows).data, rows.data)
-    assert (
-        check_features(np.ones((2, 2), int)).dtype == np.float64
-        and check_features(scipy.sparse.coo_array(np.eye(3))).format == 'csr'
-    )
+    assert check_features(np.ones((2, 2), int)).dtype == np.float64
+    assert check_features(scipy.sparse.coo_array(np.eye(3))).format == 'csr'
     with pytest.raises(TypeError, match='dense data is required'):
         check_features(rows, sparse=False)
 
@@ -352,9 +350,8 @@ def test_save_and_load_give_the_same_estimator(data, tmp_path):
             back = kind.load(tmp_path / 'model.npz')
             assert type(back) is Centroids and back.get_params() == model.get_params()
             np.testing.assert_array_equal(back.predict_proba(frame), model.predict_proba(frame))
-            assert (
-                back.predict(frame) == model.predict(frame)
-            ).all() and back.classes_.dtype == model.classes_.dtype
+            assert (back.predict(frame) == model.predict(frame)).all()
+            assert back.classes_.dtype == model.classes_.dtype
             assert list(back.feature_names_in_) == ['a', 'b', 'c']
     unfitted = Centroids(shrink=0.5)
     unfitted.save(tmp_path / 'unfitted.npz')
@@ -456,18 +453,11 @@ def test_save_takes_nested_settings_and_refuses_code(data, tmp_path):
     )
     model.save(tmp_path / 'nested.npz')
     back = Other.load(tmp_path / 'nested.npz')
-    assert (
-        back.size == {'a': (1, 2.5, None)}
-        and back.inner.size == np.float32
-        and back.path_ == tmp_path / 'x'
-        and back.solver_ == SGD(0.3)
-    )
+    assert back.size == {'a': (1, 2.5, None)} and back.inner.size == np.float32
+    assert back.path_ == tmp_path / 'x' and back.solver_ == SGD(0.3)
     np.testing.assert_array_equal(back.run_.state.params, run.state.params)
-    assert (
-        back.run_.message == run.message
-        and back.run_.history == run.history
-        and back.random_.randint(99) == model.random_.randint(99)
-    )
+    assert back.run_.message == run.message and back.run_.history == run.history
+    assert back.random_.randint(99) == model.random_.randint(99)
     with pytest.raises(TypeError, match='Other.inner is a function, which'):
         Other(inner=lambda: 0).save(tmp_path / 'no.npz')
     assert not (tmp_path / 'no.npz').exists()
@@ -475,10 +465,8 @@ def test_save_takes_nested_settings_and_refuses_code(data, tmp_path):
 
 def test_row_weights():
     classes, labels = np.array(['a', 'b', 'c']), np.array([0, 0, 0, 1, 1, 2])
-    assert (
-        checked_sample_weight(None, None, classes, labels) is None
-        and checked_sample_weight(2.0, None, classes, labels) is None
-    )
+    assert checked_sample_weight(None, None, classes, labels) is None
+    assert checked_sample_weight(2.0, None, classes, labels) is None
     from sklearn.utils.class_weight import compute_class_weight
 
     for weights in (None, np.arange(1.0, 7)):

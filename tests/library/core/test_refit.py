@@ -164,9 +164,8 @@ def test_a_refused_fit_is_one_line_and_changes_nothing(kind, words, settings, ar
     with pytest.raises((ValueError, TypeError, OSError)) as caught:
         model.fit(*args, **more)
     assert words in str(caught.value) and '\n' not in str(caught.value)
-    assert list(vars(model)) == list(before) and all(
-        vars(model)[key] is value for key, value in before.items()
-    )
+    assert list(vars(model)) == list(before)
+    assert all(vars(model)[key] is value for key, value in before.items())
     np.testing.assert_array_equal(answers(model), known)
 
 
@@ -186,9 +185,8 @@ def test_a_refused_partial_fit_changes_nothing():
             model.partial_fit(X, Y, **more)
     with pytest.raises(ValueError, match='not among'):
         model.partial_fit(X, Y + 5)
-    assert all(vars(model)[key] is value for key, value in before.items()) and len(
-        vars(model)
-    ) == len(before)
+    assert all(vars(model)[key] is value for key, value in before.items())
+    assert len(vars(model)) == len(before)
     np.testing.assert_array_equal(model.predict_proba(X), known)
 
 
@@ -201,10 +199,8 @@ def test_the_signature_of_fit_is_its_own():
         'y',
         'sample_weight',
     ]
-    assert (
-        'epochs' in SoftmaxClassifier.fit.__doc__
-        and 'batch' in SoftmaxClassifier.partial_fit.__doc__
-    )
+    assert 'epochs' in SoftmaxClassifier.fit.__doc__
+    assert 'batch' in SoftmaxClassifier.partial_fit.__doc__
 
 
 def test_warnings_of_convergence_point_at_the_caller():

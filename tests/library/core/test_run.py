@@ -194,9 +194,8 @@ def test_a_rule_of_ones_own_ends_a_run(tmp_path):
 
 def test_divergence_is_a_result():
     run = minimize(make_problem(), SGD(1.0), max_iter=100)
-    assert run.message.startswith('loss is not finite after iteration ') and run.message.endswith(
-        'learning_rate=1 is too large for SGD; try 0.1'
-    )
+    assert run.message.startswith('loss is not finite after iteration ')
+    assert run.message.endswith('learning_rate=1 is too large for SGD; try 0.1')
     assert run.status is Status.DIVERGED
     assert run.state.n_iter < 100 and not np.isfinite(run.history[-1]['loss'])
     blind = minimize(make_problem(), SGD(1.0), max_iter=100, loss_subset=0)
@@ -221,11 +220,8 @@ def test_divergence_is_a_result():
 
 def test_divergence_between_two_rows_is_seen_at_once():
     run = minimize(make_problem(), SGD(1.0), max_iter=1000, record_every=500)
-    assert (
-        run.state.n_iter < 50
-        and 'not finite' in run.message
-        and run.history[-1]['iter'] == run.state.n_iter
-    )
+    assert run.state.n_iter < 50 and 'not finite' in run.message
+    assert run.history[-1]['iter'] == run.state.n_iter
 
 
 def test_no_warning_is_printed():
@@ -252,11 +248,8 @@ def test_a_step_that_fails_on_numbers_returns_the_run(error):
         tiny = None
 
     run = minimize(make_problem(kind=Untried), Breaks(1e-3), max_iter=10)
-    assert (
-        run.state.n_iter == 2
-        and run.status is Status.DIVERGED
-        and f'the step after iteration 2 (2 epochs) failed ({error})' in run.message
-    )
+    assert run.state.n_iter == 2 and run.status is Status.DIVERGED
+    assert f'the step after iteration 2 (2 epochs) failed ({error})' in run.message
 
 
 def test_a_bug_is_not_hidden():
@@ -330,9 +323,8 @@ def test_no_loss_at_all():
         loss_subset=0,
         metrics={'one': lambda problem, params: 1},
     )
-    assert [row['iter'] for row in run.history] == [1, 2, 3] and all(
-        'loss' not in row and row['one'] == 1 for row in run.history
-    )
+    assert [row['iter'] for row in run.history] == [1, 2, 3]
+    assert all('loss' not in row and row['one'] == 1 for row in run.history)
 
 
 def test_clock_counts_steps_only(monkeypatch):
@@ -534,11 +526,9 @@ def test_progress_before_a_run(monkeypatch, capsys):
 def test_resumed_equals_uninterrupted(
     tmp_path_factory, name, stop, more, record_every, every, loss_subset
 ):
-    problem, solver, path = (
-        make_problem(),
-        SOLVERS[name],
-        tmp_path_factory.mktemp('run') / 'run.npz',
-    )
+    problem = make_problem()
+    solver = SOLVERS[name]
+    path = tmp_path_factory.mktemp('run') / 'run.npz'
     record = dict(
         record_every=record_every,
         loss_subset=loss_subset,
@@ -567,9 +557,8 @@ def test_finished_run_stays_as_it_is(tmp_path):
     before = path.read_bytes(), path.stat().st_mtime_ns
     again = minimize(problem, SGD(1e-3), max_iter=5, record_every=3, resume=path, checkpoint=path)
     assert_same(again, done)
-    assert (path.read_bytes(), path.stat().st_mtime_ns) == before and os.listdir(tmp_path) == [
-        'run.npz'
-    ]
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert os.listdir(tmp_path) == ['run.npz']
     assert again.column('seconds').tolist() == done.column('seconds').tolist()
     assert (
         minimize(problem, SGD(1e-3), max_iter=2, resume=path).state.n_iter == 5
@@ -1051,11 +1040,9 @@ def test_ctrl_c_in_a_long_step_returns_the_run(tmp_path):
 
 def test_ctrl_c_between_any_two_lines_leaves_a_whole_run(tmp_path):
     "Interrupt the driver at each of its lines in turn, and continue from what it left."
-    problem, solver, straight = (
-        make_problem(),
-        SOLVERS['Noisy'],
-        minimize(make_problem(), SOLVERS['Noisy'], max_iter=4, seed=5),
-    )
+    problem = make_problem()
+    solver = SOLVERS['Noisy']
+    straight = minimize(make_problem(), SOLVERS['Noisy'], max_iter=4, seed=5)
     places = [0]
 
     def count(frame, event, argument):

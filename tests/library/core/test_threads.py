@@ -70,10 +70,8 @@ def test_umax_leaves_free_columns_out_of_the_ridge(kind, rate, ridge):
     X[3] = 0
     labels = rng.integers(5, size=30)
     problem = DoubleSum(with_intercept(kind(X), 0.5), labels, 5, ridge=ridge, n_unpenalized=1)
-    free, fast = (
-        DoubleSum(with_intercept(X, 0.5), labels, 5),
-        problem.init_params() + 0.3 * rng.random(problem.init_params().size),
-    )
+    free = DoubleSum(with_intercept(X, 0.5), labels, 5)
+    fast = problem.init_params() + 0.3 * rng.random(problem.init_params().size)
     slow, draw = fast.copy(), problem.draw(rng, 400, 3)
     umax_updates(problem, fast, draw, rate)
     for i, others in zip(*draw, strict=True):

@@ -116,12 +116,8 @@ def test_dropped_sentences_are_the_shared_ones(default):
 
 def test_features_are_unit_rows_weighted_by_training_rows_alone(default):
     X = default.features
-    assert (
-        X.dtype == np.float32
-        and X.indices.dtype == np.int32
-        and X.indptr.dtype == np.int32
-        and X.has_canonical_format
-    )
+    assert X.dtype == np.float32 and X.indices.dtype == np.int32 and X.indptr.dtype == np.int32
+    assert X.has_canonical_format
     np.testing.assert_allclose(np.asarray(X.multiply(X).sum(axis=1)).ravel(), 1, rtol=1e-5)
     seen = np.bincount(default.train_features.indices, minlength=default.n_features)
     assert seen.min() >= 2
@@ -243,10 +239,8 @@ def test_a_damaged_cache_is_built_again(cache, harm):
 def test_versions_and_options_are_in_the_key(cache, monkeypatch):
     docstrings(SMALL)
     docstrings(SMALL, seed=1)
-    assert (
-        len(list(cache.glob('docstrings-*.npz'))) == 2
-        and len(list(cache.glob('corpus-*.npz'))) == 1
-    )
+    assert len(list(cache.glob('docstrings-*.npz'))) == 2
+    assert len(list(cache.glob('corpus-*.npz'))) == 1
     numpy_only = multiclass._key(multiclass._installed(('numpy',)))
     assert np.__version__ in numpy_only
     monkeypatch.setattr(multiclass.metadata, 'version', lambda name: '99.0')
@@ -401,17 +395,14 @@ def test_what_is_read_from_a_package(toy, capsys, recwarn):
         ('toy_documented.solve', 'toy_documented.Base.fit'),
         ('toy_documented.solve', 'toy_documented.others.helper'),
     }
-    assert capsys.readouterr() == ('', '') and not [
-        w for w in recwarn if 'the toy' in str(w.message)
-    ]
+    assert capsys.readouterr() == ('', '')
+    assert not [w for w in recwarn if 'the toy' in str(w.message)]
 
 
 def test_shared_sentence_of_the_toy(toy):
     clean = docstrings(('toy_documented',), min_sentences=1, test_size=0.0)
-    assert (
-        'Shared sentence of both friends.' not in clean.texts.tolist()
-        and clean.stats['n_sentences_shared'] == 2
-    )
+    assert 'Shared sentence of both friends.' not in clean.texts.tolist()
+    assert clean.stats['n_sentences_shared'] == 2
     assert 'toy_documented.Base' in clean.class_names  # of one sentence
     both = docstrings(('toy_documented',), min_sentences=1, test_size=0.0, keep_shared=True)
     assert both.texts.tolist().count('Shared sentence of both friends.') == 2
@@ -481,12 +472,8 @@ def test_planted_triplets_reach_every_object_alike():
             ).T
         )
     ]
-    assert (
-        len(counts) == 168
-        and counts.sum() == 40_000
-        and counts.min() > 0.7 * counts.mean()
-        and counts.max() < 1.3 * counts.mean()
-    )
+    assert len(counts) == 168 and counts.sum() == 40_000 and counts.min() > 0.7 * counts.mean()
+    assert counts.max() < 1.3 * counts.mean()
 
 
 # ------------------------------------------------------------------------------- wrong input

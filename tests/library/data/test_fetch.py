@@ -285,11 +285,8 @@ def test_a_bad_file_leaves_nothing(toy, tmp_path, file, packed, error, words):
         data.fetch('toy', quiet=True)
     assert '\n' not in str(caught.value)
     cache = tmp_path / 'cache'
-    assert (
-        not (cache / 'data/toy/good.csv').exists()
-        and folder_is_clean(cache)
-        and not list(tmp_path.rglob('evil'))
-    )
+    assert not (cache / 'data/toy/good.csv').exists() and folder_is_clean(cache)
+    assert not list(tmp_path.rglob('evil'))
     toy('good.csv')
     data.fetch('toy', quiet=True)
     toy(file, packed=packed)
@@ -321,9 +318,8 @@ def test_offline_names_the_file_and_the_place(toy, tmp_path, monkeypatch):
     with pytest.raises(ConnectionError) as caught:
         data.fetch('toy', quiet=True, mirror='http://127.0.0.1:9')
     folder = tmp_path / 'cache/data/toy'
-    assert f'place good.csv.gz by hand in {folder}' in str(caught.value) and '\n' not in str(
-        caught.value
-    )
+    assert f'place good.csv.gz by hand in {folder}' in str(caught.value)
+    assert '\n' not in str(caught.value)
     (folder / 'good.csv.gz').write_bytes(gzip.compress(TEXT + b'x'))
     with pytest.raises(ValueError, match='force=True'):
         data.fetch('toy', quiet=True)
@@ -338,11 +334,8 @@ def test_a_server_that_never_ends_is_cut_off(toy, server, tmp_path, monkeypatch,
     toy('endless.csv', (FileSpec('good.csv', size, max_size=1 << 20),))
     with pytest.raises(ConnectionError, match='sends more than'):
         data.fetch('toy', quiet=True)
-    assert (
-        server.sent < 1 << 26
-        and folder_is_clean(tmp_path / 'cache')
-        and not list(tmp_path.rglob('good.csv'))
-    )
+    assert server.sent < 1 << 26 and folder_is_clean(tmp_path / 'cache')
+    assert not list(tmp_path.rglob('good.csv'))
 
 
 @pytest.mark.parametrize('file', ['drip.csv', 'heads.csv', 'to-drip'])
@@ -593,12 +586,9 @@ def test_the_table_is_in_order():
         ' conll2000'.split()
     }
     for name, one in data.DATASETS.items():
-        assert (
-            one.terms
-            and one.home
-            and one.chapter in ('softmax', 'similarity', 'ordinal', 'bound')
-            and (one.downloads or one.by_hand)
-        )
+        assert one.terms and one.home
+        assert one.chapter in ('softmax', 'similarity', 'ordinal', 'bound')
+        assert one.downloads or one.by_hand
         assert isinstance(data.load_options(name), dict)
         kept = [k for remote in one.downloads for k in remote.files]
         assert len({k.name for k in kept}) == len(kept)
@@ -623,26 +613,18 @@ def test_load_reads_what_fetch_would_bring(tmp_path):
         '10::Le Caf\xe9 (1995)::Comedy\n11::B::Drama\n12::C::Comedy|Drama\n'.encode('latin-1')
     )
     liked = data.load('ml-1m', folder=tmp_path, test_size=1 / 3)
-    assert (
-        sorted(map(tuple, liked.observed.tolist())) == [(0, 0), (1, 0), (1, 1)]
-        and len(liked.test) == 1
-        and liked.right_names[0] == 'Le Café (1995)'
-    )
-    assert liked.right_features.toarray().tolist() == [
-        [1, 0],
-        [1, 1],
-    ] and liked.left_features.shape == (2, 6)
+    assert sorted(map(tuple, liked.observed.tolist())) == [(0, 0), (1, 0), (1, 1)]
+    assert len(liked.test) == 1 and liked.right_names[0] == 'Le Café (1995)'
+    assert liked.right_features.toarray().tolist() == [[1, 0], [1, 1]]
+    assert liked.left_features.shape == (2, 6)
     assert len(data.load('ml-1m', folder=tmp_path, which='all', features=False).observed) == 4
     assert len(data.load('ml-1m', folder=tmp_path, min_rating=5).observed) == 2
 
     (tmp_path / 'vowel').write_text('0 1:-1 2:.5\n1 1:1\n')
     (tmp_path / 'vowel.t').write_text('1 2:.25\n')
     vowel = data.load('uci-multiclass', folder=tmp_path, table='Vowel', standardize=False)
-    assert (
-        vowel.features.tolist() == [[-1, 0.5], [1, 0], [0, 0.25]]
-        and vowel.test.tolist() == [2]
-        and vowel.class_names.tolist() == ['0', '1']
-    )
+    assert vowel.features.tolist() == [[-1, 0.5], [1, 0], [0, 0.25]] and vowel.test.tolist() == [2]
+    assert vowel.class_names.tolist() == ['0', '1']
     scaled = data.load('uci-multiclass', folder=tmp_path, table='Vowel')
     assert scaled.features.tolist() == [[-1, 1], [1, -1], [0, 0]]  # by the training rows
 
@@ -655,18 +637,14 @@ def test_load_reads_what_fetch_would_bring(tmp_path):
         )
     )
     food = data.load('food100', folder=tmp_path, test_size=0)
-    assert food.names.tolist() == ['a.jpg', 'b.jpg', 'c.jpg'] and food.triplets.tolist() == [
-        [0, 1, 2],
-        [1, 2, 0],
-    ]
+    assert food.names.tolist() == ['a.jpg', 'b.jpg', 'c.jpg']
+    assert food.triplets.tolist() == [[0, 1, 2], [1, 2, 0]]
 
     for part in ('train', 'test'):
         (tmp_path / f'{part}.txt').write_text('He PRP B-NP\nran VBD B-VP\n\nHe PRP B-NP\n')
     chunks = data.load('conll2000', folder=tmp_path, min_count=1)
-    assert (
-        chunks.class_names.tolist() == ['B-NP', 'B-VP']
-        and len(chunks.train) == len(chunks.test) == 3
-    )
+    assert chunks.class_names.tolist() == ['B-NP', 'B-VP']
+    assert len(chunks.train) == len(chunks.test) == 3
     row = [
         name
         for name, value in zip(chunks.feature_names, chunks.features[[1]].toarray()[0])
@@ -788,11 +766,8 @@ def test_real_multiclass(real, name, options, n_train, n_test, n_features, n_cla
         assert len(np.unique(found.train_labels)) == n_classes
     if count is not None:
         assert count == (found.features.nnz if sparse.issparse(found.features) else found.n_samples)
-    assert (
-        found.labels.min() == 0
-        and found.labels.max() < found.n_classes
-        and found.features.dtype == np.float32
-    )
+    assert found.labels.min() == 0 and found.labels.max() < found.n_classes
+    assert found.features.dtype == np.float32
     if 'unit_norm' in data.load_options(name):
         norms = np.sqrt(np.asarray(found.features.multiply(found.features).sum(axis=1)).ravel())
         assert np.all((norms == 0) | (abs(norms - 1) < 1e-5))
@@ -826,10 +801,8 @@ def test_real_brown(real):
         57_340,
         49_815,
     )
-    assert (
-        found.n_classes == 8504 == len(np.unique(found.labels))
-        and round(1000 * found.n_samples / 1_161_192) == 918
-    )
+    assert found.n_classes == 8504 == len(np.unique(found.labels))
+    assert round(1000 * found.n_samples / 1_161_192) == 918
     assert np.bincount(found.labels)[np.flatnonzero(found.class_names == 'the')[0]] == 69_971
 
 
@@ -856,10 +829,8 @@ def test_real_pairs(real, name, options, n_pairs, n_left, n_right, n_test):
     if name == 'ml-1m' and not options:
         assert found.right_features.shape[1] == 18 and found.right_names[0] == 'Toy Story (1995)'
     if name == 'wikipedia-links' and not options:
-        assert (
-            found.left_features.shape == (2277, 3132)
-            and abs(found.left_features.nnz / 2277 - 21.5) < 0.1
-        )
+        assert found.left_features.shape == (2277, 3132)
+        assert abs(found.left_features.nnz / 2277 - 21.5) < 0.1
 
 
 TRIPLETS = [  # name, options, train, test, objects
@@ -878,11 +849,8 @@ TRIPLETS = [  # name, options, train, test, objects
 def test_real_triplets(real, name, options, n_train, n_test, n_objects):
     "Counts as the notes beside the files state them."
     found = data.load(name, **options)
-    assert (len(found.train), len(found.test), found.n_objects) == (
-        n_train,
-        n_test,
-        n_objects,
-    ) and len(found.names) == n_objects
+    assert (len(found.train), len(found.test), found.n_objects) == (n_train, n_test, n_objects)
+    assert len(found.names) == n_objects
     if name == 'eurodist':
         assert (
             data.load('eurodist', folder=real / 'eurodist').names.tolist()

@@ -112,10 +112,8 @@ def test_a_strong_ridge_does_not_underflow():
 
 def test_quadruplets_with_a_shared_anchor_are_triplets():
     rows = answers()
-    three, four = (
-        Comparisons(rows, 2, CKL()),
-        Comparisons(np.insert(rows, 2, rows[:, 0], axis=1), 2, CKL()),
-    )
+    three = Comparisons(rows, 2, CKL())
+    four = Comparisons(np.insert(rows, 2, rows[:, 0], axis=1), 2, CKL())
     params = three.init_params(1)
     np.testing.assert_allclose(three.loss(params), four.loss(params))
     np.testing.assert_allclose(three.grad(params), four.grad(params), atol=1e-15)
@@ -124,10 +122,8 @@ def test_quadruplets_with_a_shared_anchor_are_triplets():
 def test_weights_are_copies():
     rows = answers(n_terms=100)
     merged, counts = merge_comparisons(np.concatenate([rows, rows[:30], rows[:10]]))
-    one, other = (
-        Comparisons(np.concatenate([rows, rows[:30], rows[:10]]), 2, TSTE()),
-        Comparisons(merged, 2, TSTE(), int(rows.max()) + 1, weights=counts),
-    )
+    one = Comparisons(np.concatenate([rows, rows[:30], rows[:10]]), 2, TSTE())
+    other = Comparisons(merged, 2, TSTE(), int(rows.max()) + 1, weights=counts)
     params = one.init_params(2)
     np.testing.assert_allclose(one.loss(params), other.loss(params))
     np.testing.assert_allclose(one.grad(params), other.grad(params), atol=1e-15)
@@ -256,9 +252,8 @@ def test_estimator_on_odd_data(tmp_path):
         warnings.simplefilter('always')
         model = OrdinalEmbedding(1, n_objects=9, solver='lbfgs').fit([[0, 1, 7], [7, 1, 0]])
     assert len(caught) == 1 and '6 of 9 objects are in no comparison' in str(caught[0].message)
-    assert (
-        model.predict([[0, 1, 8], [0, 1, 7]]).tolist() == [0, 1] and model.score([[0, 8, 1]]) == 0
-    )
+    assert model.predict([[0, 1, 8], [0, 1, 7]]).tolist() == [0, 1]
+    assert model.score([[0, 8, 1]]) == 0
     ties = OrdinalEmbedding(1, ties='half', solver='lbfgs', max_epochs=200).fit([[0, 1, 2]], [0])
     assert abs(ties.decision_function([[0, 1, 2]])[0]) < 1e-3  # called even
     with expect_fail(ValueError, contains='every answer is a tie'):
@@ -424,11 +419,8 @@ def test_comparisons_that_fall_into_groups_are_told():
     ]
     assert told(OrdinalEmbedding(), np.concatenate([rows, rows + 12, [[0, 12, 1]]])) == []
     said = told(OrdinalEmbedding(n_objects=30), np.concatenate([rows, rows + 12]))
-    assert (
-        len(said) == 2
-        and '6 of 30 objects are in no comparison' in said[0]
-        and '2 groups' in said[1]
-    )
+    assert len(said) == 2 and '6 of 30 objects are in no comparison' in said[0]
+    assert '2 groups' in said[1]
 
 
 @pytest.mark.parametrize('changed', [dict(solver='sgd'), dict(solver='svrg', step_rule='fixed')])
@@ -1398,11 +1390,8 @@ def test_ratings_are_compared_within_a_person():
     pairs = [['a', 'b'], ['a', 'c'], ['b', 'c'], ['b', 'a'], ['a', 'c'], ['b', 'c']]
     who = [0, 0, 0, 1, 1, 1]
     rows, group = quadruplets_from_ratings(pairs, [5, 3, 3, 1, 9, np.nan], who)
-    assert rows.tolist() == [
-        ['a', 'b', 'a', 'c'],
-        ['a', 'b', 'b', 'c'],
-        ['a', 'c', 'b', 'a'],
-    ] and group.tolist() == [0, 0, 1]
+    assert rows.tolist() == [['a', 'b', 'a', 'c'], ['a', 'b', 'b', 'c'], ['a', 'c', 'b', 'a']]
+    assert group.tolist() == [0, 0, 1]
     far, _ = quadruplets_from_ratings(pairs, [5, 3, 3, 1, 9, None], who, similar=False)
     np.testing.assert_array_equal(far, rows[:, [2, 3, 0, 1]])
     some, _ = quadruplets_from_ratings(pairs * 5, np.arange(30) % 7, n_each=2)

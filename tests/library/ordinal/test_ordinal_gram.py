@@ -77,20 +77,16 @@ def test_every_loss_descends_and_stays_in_the_cone(loss):
 def test_a_run_is_counted():
     problem, *_ = made(trace=0.1)
     whole = minimize(problem, ProjectedGradient(), max_iter=12)
-    assert (
-        whole.state.n_terms == whole.state.n_epochs * problem.n_terms and whole.state.n_epochs >= 24
-    )
+    assert whole.state.n_terms == whole.state.n_epochs * problem.n_terms
+    assert whole.state.n_epochs >= 24
     assert np.isfinite(minimize(problem, SGD(0.05), max_iter=2).state.params).all()
 
 
 def test_a_minimum_ends_the_run():
     problem, *_ = made(trace=50.0)  # so dear that one point is best
     run = minimize(problem, ProjectedGradient(), max_iter=50)
-    assert (
-        'no projected step' in run.message
-        and not run.state.params.any()
-        and run.state.loss == pytest.approx(math.log(2))
-    )
+    assert 'no projected step' in run.message and not run.state.params.any()
+    assert run.state.loss == pytest.approx(math.log(2))
 
 
 @pytest.mark.parametrize(

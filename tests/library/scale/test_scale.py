@@ -135,14 +135,10 @@ def test_workers_add_up_to_the_whole(client, name, n_shards):
     whole = Sharded(problem, client, n_shards)
     held = client.who_has(whole.place.parts)
     agree(problem, whole)
-    assert client.who_has(whole.place.parts) == held and all(
-        len(places) == 1 for places in held.values()
-    )
-    assert (
-        whole.n_shards == n_shards
-        and whole.n_workers == min(2, n_shards)
-        and f'{n_shards} parts' in repr(whole)
-    )
+    assert client.who_has(whole.place.parts) == held
+    assert all(len(places) == 1 for places in held.values())
+    assert whole.n_shards == n_shards and whole.n_workers == min(2, n_shards)
+    assert f'{n_shards} parts' in repr(whole)
 
 
 def test_more_shards_than_rows(client):
@@ -218,10 +214,8 @@ def test_columns_that_are_empty_in_a_part(tmp_path, dense, n_unpenalized):
         Sharded.of(file_parts(files, made)),
         Sharded.of(file_parts(files, made), keep=False),
     ):
-        one, other = (
-            whole.quadratic_bound(params).curvature,
-            problem.quadratic_bound(params).curvature,
-        )
+        one = whole.quadratic_bound(params).curvature
+        other = problem.quadratic_bound(params).curvature
         same(one.matrix(), other.matrix())
         same(one.times(vector), other.times(vector))
         np.testing.assert_allclose(
@@ -265,8 +259,16 @@ def columns(problem, rows):
     return dict(features=problem.features[rows], labels=problem.labels[rows])
 
 
+def svmlight(problem, rows):
+    "Lines of text for these rows."
+    for label, row in zip(problem.labels[rows], problem.features[rows].toarray().tolist()):
+        yield f'{label} ' + ' '.join(f'{c + 1}:{v!r}' for c, v in enumerate(row))
+
+
 def make_bound(found):
-    return LogLinear(found['features'], found['labels'], 5, ridge=0.1)
+    rows = found['features']
+    rows = rows if scipy.sparse.issparse(rows) else np.asarray(rows)
+    return LogLinear(rows, found['labels'], 5, ridge=0.1)
 
 
 def make_softmax(found):
@@ -283,27 +285,12 @@ def test_parts_from_files(tmp_path, kind, keep):
     "Three files are the problem that they were cut from, kept in memory or opened anew each time."
     problem, files = PROBLEMS['bound'], []
     for k in range(3):
-        rows, path = (
-            np.arange(k, 40, 3),
-            tmp_path / f'part-{k}{dict(npz=".npz", maps="", svm=".svm")[kind]}',
-        )
+        rows, end = np.arange(k, 40, 3), dict(npz='.npz', maps='', svm='.svm')[kind]
+        path = tmp_path / f'part-{k}{end}'
         if kind != 'svm':
             save_part(path, **columns(problem, rows))
         else:
-            lines = [
-                ' '.join(
-                    [
-                        str(problem.labels[i]),
-                        *(
-                            f'{c + 1}:{v!r}'
-                            for c, v in zip(row.indices.tolist(), row.data.tolist())
-                        ),
-                    ]
-                )
-                for i in rows
-                for row in [problem.features[[i]]]
-            ]
-            path.write_text('\n'.join([*lines, '# the end']))
+            path.write_text('\n'.join([*svmlight(problem, rows), '# the end']))
         files.append(path)
     read = (lambda path: read_svmlight(path, n_features=6)) if kind == 'svm' else None
     whole = Sharded.of(file_parts(files, make_bound, read), keep=keep)
@@ -313,15 +300,10 @@ def test_parts_from_files(tmp_path, kind, keep):
 
 def test_parts_from_files_on_workers(client, tmp_path):
     "Recipes travel, rows do not: log-normalizers follow their files, a mean counts by comparisons."
-    softmax, ordinal = (
-        DoubleSum(
-            PROBLEMS['softmax'].features, PROBLEMS['softmax'].labels, 5, ridge=0.1, alpha=1.0
-        ),
-        PROBLEMS['ordinal'],
-    )
-    rows = np.array_split(np.arange(40), 3)
+    softmax, ordinal = make_softmax(columns(PROBLEMS['softmax'], ...)), PROBLEMS['ordinal']
     files = [
-        save_part(tmp_path / f's{k}.npz', **columns(softmax, part)) for k, part in enumerate(rows)
+        save_part(tmp_path / f's{k}.npz', **columns(softmax, part))
+        for k, part in enumerate(np.array_split(np.arange(40), 3))
     ]
     for keep in (True, False):
         agree(softmax, Sharded.of(file_parts(files, make_softmax), client, keep))
@@ -343,9 +325,6 @@ def test_parts_of_a_partitioned_table():
     with dask.config.set({'dataframe.convert-string': False}):
         tables = dask.dataframe.from_pandas(table, npartitions=3)
 
-    def made(found):
-        return LogLinear(np.asarray(found['features']), found['labels'], 5, ridge=0.1)
-
     def columns_of(frame):
         return {
             'features': np.stack(frame['features'].tolist()),
@@ -353,7 +332,7 @@ def test_parts_of_a_partitioned_table():
         }
 
     pieces = [dask.delayed(columns_of)(part) for part in tables.to_delayed()]
-    agree(problem, Sharded.of(delayed_parts(pieces, made)))
+    agree(problem, Sharded.of(delayed_parts(pieces, make_bound)))
 
 
 def test_addresses_go_through_fsspec(client, tmp_path):
@@ -362,14 +341,7 @@ def test_addresses_go_through_fsspec(client, tmp_path):
 
     problem = PROBLEMS['bound']
     X, y = problem.features.toarray(), problem.labels
-
-    def made(found):
-        return LogLinear(np.asarray(found['features']), found['labels'], 5, ridge=0.1)
-
-    lines = '\n'.join(
-        f'{label} ' + ' '.join(f'{c + 1}:{v!r}' for c, v in enumerate(row))
-        for label, row in zip(y.tolist(), X.tolist())
-    )
+    lines = '\n'.join(svmlight(problem, np.arange(40)))
     for name, write in (
         ('part.npz', lambda file: np.savez(file, features=X, labels=y)),
         ('part.svm', lambda file: file.write(lines.encode())),
@@ -380,19 +352,14 @@ def test_addresses_go_through_fsspec(client, tmp_path):
     ):
         with fsspec.open(f'memory://extreme_opt-test/{name}', 'wb') as file:
             write(file)
-        sparse = (
-            (lambda found: LogLinear(found['features'], found['labels'], 5, ridge=0.1))
-            if 'svm' in name
-            else made
-        )
-        agree(problem, Sharded.of(file_parts([f'memory://extreme_opt-test/{name}'], sparse)))
+        agree(problem, Sharded.of(file_parts([f'memory://extreme_opt-test/{name}'], make_bound)))
         with fsspec.open(f'file://{tmp_path}/{name}', 'wb') as file:
             write(file)
-        agree(problem, Sharded.of(file_parts([f'file://{tmp_path}/{name}'], sparse), client))
+        agree(problem, Sharded.of(file_parts([f'file://{tmp_path}/{name}'], make_bound), client))
     with pytest.raises(ValueError, match='test/folder is no folder .*npz'):
-        Sharded.of(file_parts(['memory://extreme_opt-test/folder'], made))
+        Sharded.of(file_parts(['memory://extreme_opt-test/folder'], make_bound))
     with pytest.raises(FileNotFoundError, match='nowhere'):
-        Sharded.of(file_parts([tmp_path / 'nowhere'], made))
+        Sharded.of(file_parts([tmp_path / 'nowhere'], make_bound))
 
 
 def test_a_broken_file_is_named_with_its_row(client, tmp_path):
@@ -429,26 +396,18 @@ def test_a_broken_file_is_named_with_its_row(client, tmp_path):
 # --- blocks that rotate ---------------------------------------------------------------------------
 
 
-def raman(dtype=np.float64, **more):
-    return DoubleSum(
-        PROBLEMS['softmax'].features,
-        PROBLEMS['softmax'].labels,
-        5,
-        ridge=0.01,
-        alpha=1.0,
-        dtype=dtype,
-        **more,
-    )
+def raman(**more):
+    softmax = PROBLEMS['softmax']
+    settings = dict(ridge=0.01, alpha=1.0, dtype=np.float64) | more
+    return DoubleSum(softmax.features, softmax.labels, 5, **settings)
 
 
 @pytest.mark.parametrize('method', ['implicit', 'umax'])
 @pytest.mark.parametrize('n_shards', [1, 3, 7])
 def test_rotation_on_workers_is_the_serial_schedule(client, method, n_shards):
     "To the last bit, with more blocks than workers, and than classes; also without any shards."
-    problem, solver = (
-        raman(sample_weight=(np.arange(40) % 3) * (np.arange(40) > 8), n_unpenalized=1),
-        Rotation(2.0, 2, method, n_blocks=n_shards),
-    )
+    problem = raman(sample_weight=(np.arange(40) % 3) * (np.arange(40) > 8), n_unpenalized=1)
+    solver = Rotation(2.0, 2, method, n_blocks=n_shards)
     plain, here, there = (
         minimize(one, solver, max_epochs=2).state.params
         for one in (problem, Sharded(problem, None, n_shards), Sharded(problem, client, n_shards))
@@ -530,11 +489,9 @@ ESTIMATORS = dict(
 def test_a_client_stays_with_its_process(client, kind, tmp_path):
     """A clone shares the client; pickles, copies and files go without it, say so in one line, and
     know what was learned."""
-    X, y, triplets = (
-        PROBLEMS['bound'].features,
-        PROBLEMS['bound'].labels,
-        PROBLEMS['ordinal'].triplets,
-    )
+    X = PROBLEMS['bound'].features
+    y = PROBLEMS['bound'].labels
+    triplets = PROBLEMS['ordinal'].triplets
     model = ESTIMATORS[kind](client)
     model.fit(
         *dict(ordinal=(triplets,), similarity=(np.arange(8).reshape(4, 2) % 5,)).get(kind, (X, y))
@@ -542,11 +499,8 @@ def test_a_client_stays_with_its_process(client, kind, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         twin = clone(model)
-        assert (
-            twin.client is client
-            and model.get_params()['client'] is client
-            and not hasattr(twin, 'run_')
-        )
+        assert twin.client is client and model.get_params()['client'] is client
+        assert not hasattr(twin, 'run_')
         assert (
             clone(ESTIMATORS[kind]('local')).client
             == pickle.loads(pickle.dumps(ESTIMATORS[kind]('local'))).client
@@ -579,11 +533,9 @@ def refused(model, *data):
 @pytest.mark.parametrize('place', ['client', 'local'])
 def test_what_runs_in_one_process_is_refused_with_the_names_of_others(client, place):
     "Solvers that need all rows at once are refused with the names of those that do not."
-    X, y, triplets = (
-        PROBLEMS['bound'].features,
-        PROBLEMS['bound'].labels,
-        PROBLEMS['ordinal'].triplets,
-    )
+    X = PROBLEMS['bound'].features
+    y = PROBLEMS['bound'].labels
+    triplets = PROBLEMS['ordinal'].triplets
     pairs, where = np.arange(8).reshape(4, 2) % 5, client if place == 'client' else 'local'
     for kind, data, here, home in (
         (
@@ -772,9 +724,8 @@ def test_plans_add_up():
         seconds = {n: forecast(task, machine, n).seconds for n in 2 ** np.arange(24)}
         assert 0.4 < best_workers(task, machine) / min(seconds, key=seconds.get) < 2.5
         held = [forecast(task, machine, n) for n in (1, 10, 10_000)]
-        assert held[0].held > held[1].held > held[2].held and all(
-            one.fits == (one.held <= 1e9) for one in held
-        )
+        assert held[0].held > held[1].held > held[2].held
+        assert all(one.fits == (one.held <= 1e9) for one in held)
     with pytest.raises(ValueError, match='n_workers=0'):
         forecast(task, machine, 0)
 

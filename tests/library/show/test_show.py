@@ -100,9 +100,8 @@ def test_a_solver_is_known_by_many_names():
         solver = 'umax'
 
     assert style_of(SVRG()) == style_of('sbb') and style_of(Classifier()) == style_of('U-max')
-    assert (
-        style_of('L-BFGS') == style_of('lbfgs') and color_of('nearest centroid') == PALETTE['gray']
-    )
+    assert style_of('L-BFGS') == style_of('lbfgs')
+    assert color_of('nearest centroid') == PALETTE['gray']
 
 
 def test_every_style_is_drawable_and_unique():
@@ -171,13 +170,10 @@ def test_embedding_map():
     threads, hollow, dots = made.lines
     np.testing.assert_allclose(dots.get_xydata(), truth, atol=1e-12)
     np.testing.assert_array_equal(hollow.get_xydata(), truth)
-    assert len(threads.get_xdata()) == 27 and [text.get_text() for text in made.texts] == list(
-        'abcdefghi'
-    )
-    assert (
-        hollow.get_marker() != dots.get_marker()
-        and len(embedding_map(truth, axes=axes()).lines) == 1
-    )
+    assert len(threads.get_xdata()) == 27
+    assert [text.get_text() for text in made.texts] == list('abcdefghi')
+    assert hollow.get_marker() != dots.get_marker()
+    assert len(embedding_map(truth, axes=axes()).lines) == 1
     plt.close('all')
     with pytest.raises(ValueError, match=r'points has shape \(9, 3\)'):
         embedding_map(np.zeros((9, 3)))
@@ -324,11 +320,8 @@ def test_bound_picture():
     made = bound_picture(square, higher, 0.0, span=2.0, axes=axes())
     curve, parabola, touch = made.lines
     np.testing.assert_allclose(parabola.get_ydata(), 2 * curve.get_ydata())
-    assert (
-        curve.get_linestyle() != parabola.get_linestyle()
-        and list(touch.get_xdata()) == [0.0]
-        and curve.get_xdata()[[0, -1]].tolist() == [-2.0, 2.0]
-    )
+    assert curve.get_linestyle() != parabola.get_linestyle() and list(touch.get_xdata()) == [0.0]
+    assert curve.get_xdata()[[0, -1]].tolist() == [-2.0, 2.0]
     flat = bound_picture(square, higher, [0.0, 0.0], axes=axes())
     under, over = flat.collections
     np.testing.assert_array_equal(under.levels, over.levels)
@@ -392,12 +385,8 @@ def test_pictures_are_the_same_in_every_process(tmp_path):
         ).stdout
         for seed in ('1', '2')
     ]
-    assert (
-        raw[0] == raw[1]
-        and raw[0][:4] == b'\x89PNG'
-        and b'tEXt' not in raw[0]
-        and b'tIME' not in raw[0]
-    )
+    assert raw[0] == raw[1] and raw[0][:4] == b'\x89PNG' and b'tEXt' not in raw[0]
+    assert b'tIME' not in raw[0]
 
 
 def test_one_slider():
@@ -406,10 +395,8 @@ def test_one_slider():
     assert made.start == [1] and made.labels == dict(width=['0.5', '1', '2'])
     assert len(set(made.pictures)) == 3
     page = made._repr_html_()
-    assert (
-        page.count('type="range" min="0" max="2" value="1"') == 1
-        and '<output style="min-width: 4em">1</output>' in page
-    )
+    assert page.count('type="range" min="0" max="2" value="1"') == 1
+    assert '<output style="min-width: 4em">1</output>' in page
     shown = [image for image in re.findall('<img [^>]*>', page) if 'display: block' in image]
     assert len(shown) == 1 and base64.b64encode(made.pictures[1]).decode() in shown[0]
     assert 'alt="A parabola, drawn on the current figure. width 1"' in shown[0]
@@ -495,11 +482,8 @@ def test_text_of_a_slider_is_escaped():
         plt.plot([1, len(kind)])
 
     page = frames(shape, kind=['<b>', 'a"b'])._repr_html_()
-    assert (
-        '<b>' not in page
-        and '<steep>' not in page
-        and '&quot;it&quot; &lt;steep&gt;? kind &lt;b&gt;' in page
-    )
+    assert '<b>' not in page and '<steep>' not in page
+    assert '&quot;it&quot; &lt;steep&gt;? kind &lt;b&gt;' in page
     labels = re.search(r'data-labels="([^"]*)"', page)[1]
     assert json.loads(html.unescape(labels)) == ['<b>', 'a"b']
 
@@ -585,11 +569,8 @@ def test_live_follows():
 
     made = live(function, rate=(0.0, 1.0, 0.25), count=(1, 4), name=['a', 'b'], fixed=7)
     rate, count, name, said, image = made.children
-    assert (
-        isinstance(rate, widgets.FloatSlider)
-        and isinstance(count, widgets.IntSlider)
-        and seen == [(0.5, 2, 'a', 7)]
-    )
+    assert isinstance(rate, widgets.FloatSlider) and isinstance(count, widgets.IntSlider)
+    assert seen == [(0.5, 2, 'a', 7)]
     first = image.value
     rate.value = 0.75
     assert seen[-1] == (0.75, 2, 'a', 7) and image.value != first

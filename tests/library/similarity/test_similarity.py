@@ -201,10 +201,8 @@ def test_failed_search_raises_damping_and_keeps_the_point():
     """One try at twice the start of a nearly flat problem fails at first; nothing moves, and later
     steps succeed."""
     problem = made(20, 15, 0.2, ridge=1e-3, impute=-1.0)
-    solver, rng = (
-        GaussNewton(damping=1e-6, max_tries=1, precondition=False),
-        np.random.default_rng(0),
-    )
+    solver = GaussNewton(damping=1e-6, max_tries=1, precondition=False)
+    rng = np.random.default_rng(0)
     state, failed = solver.init(problem, 4 * problem.init_params(0)), 0
     for _ in range(30):
         before, state = state, solver.step(problem, state, rng)

@@ -347,12 +347,10 @@ def biased(planted):
 def test_biases_stay_apart(biased, planted):
     """Embeddings have the asked-for width; scores are inner products and both biases; neighbors do
     not look at biases."""
-    P, Q, p, q = (
-        biased.left_embeddings_,
-        biased.right_embeddings_,
-        biased.left_biases_,
-        biased.right_biases_,
-    )
+    P = biased.left_embeddings_
+    Q = biased.right_embeddings_
+    p = biased.left_biases_
+    q = biased.right_biases_
     assert P.shape == (50, 4) and Q.shape == (30, 4) and p.shape == (50,) and q.shape == (30,)
     scores = P @ Q.T + p[:, None] + q
     problem = AllPairs(
@@ -384,10 +382,8 @@ def test_biases_stay_apart(biased, planted):
 
 
 def test_new_entities_have_biases_too(biased, planted):
-    P, Q = (
-        biased.embed_left(features=planted.left_features[:6]),
-        biased.embed_right(features=planted.right_features),
-    )
+    P = biased.embed_left(features=planted.left_features[:6])
+    Q = biased.embed_right(features=planted.right_features)
     np.testing.assert_allclose(P, biased.left_embeddings_[:6], rtol=1e-8)
     np.testing.assert_allclose(Q, biased.embed_right(), rtol=1e-8)
     np.testing.assert_allclose(
@@ -482,11 +478,9 @@ def test_a_fit_that_stops_at_a_limit_says_so(planted, solver):
 def test_a_fit_that_diverges_says_so(planted, solver):
     """The loss overflows at the start, or after a step of a sampled solver; the remedy names
     settings that the model has."""
-    model, labels, ways = (
-        quick(solver=solver, loss='squared', dtype='float64'),
-        None,
-        'use solver="adagrad"',
-    )
+    model = quick(solver=solver, loss='squared', dtype='float64')
+    labels = None
+    ways = 'use solver="adagrad"'
     steps = dict(block=BlockSGD, pair=PairSGD, sogram=SOGram)
     if solver in steps:
         model._make_solver = lambda problem: steps[solver](1e200, scaling=None)
@@ -953,15 +947,13 @@ def test_what_auto_becomes(planted):
         expected = dict(solver=solver, prior_weight=weight) | others
         expected |= {name: value for name, value in settings.items() if name in expected}
         assert model.settings_ == expected, settings
-    default, by_hand = (
-        quick().fit(pairs),
-        quick(
-            solver='als',
-            impute=0.0,
-            unobserved_weight=4 * scale * n / 1500,
-            ridge=0.15 * scale * n / 80,
-            ridge_power=0.5 * scale,
-        ),
+    default = quick().fit(pairs)
+    by_hand = quick(
+        solver='als',
+        impute=0.0,
+        unobserved_weight=4 * scale * n / 1500,
+        ridge=0.15 * scale * n / 80,
+        ridge_power=0.5 * scale,
     )
     np.testing.assert_allclose(
         default.left_embeddings_, by_hand.fit(pairs).left_embeddings_, rtol=1e-4, atol=1e-5

@@ -90,10 +90,8 @@ def test_every_sampler_is_unbiased(options):
 
 def test_entities_without_a_pair_are_reached():
     made = problem(PAIRS[[0, 1, 4]])
-    pi, rho = (
-        draw_proba(np.diff(made.terms.pairs.starts)),
-        draw_proba(np.diff(made.terms.pairs.turned)),
-    )
+    pi = draw_proba(np.diff(made.terms.pairs.starts))
+    rho = draw_proba(np.diff(made.terms.pairs.turned))
     draws = list(product(range(4), range(3), range(3)))
     samples = [
         entity_sample(made.terms, np.array([i]), np.array([j]), np.array([e])) for i, j, e in draws
@@ -133,10 +131,8 @@ def test_measures_agree_with_scikit_learn():
     from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
     rng = np.random.default_rng(1)
-    table, test = (
-        rng.normal(size=(12, 25)),
-        pattern(np.argwhere(rng.random((12, 25)) < 0.2), (12, 25)),
-    )
+    table = rng.normal(size=(12, 25))
+    test = pattern(np.argwhere(rng.random((12, 25)) < 0.2), (12, 25))
     rows = np.flatnonzero(np.diff(test.indptr))
     truth = test.toarray()[rows]
     found = rank_measures(lambda at: table[at], test, measures=('ndcg@10', 'auc', 'map@25'))

@@ -111,11 +111,8 @@ def test_kinds_and_types_agree():
     for kind, dtype in itertools.product(KINDS, (np.float32, np.float64)):
         problem, _ = made(kind=kind, dtype=dtype)
         same, close = params.astype(dtype), 2e-5 if dtype == np.float32 else 1e-10
-        assert (
-            problem.dtype == dtype
-            and problem.grad(same).dtype == dtype
-            and problem.init_params().dtype == dtype
-        )
+        assert problem.dtype == dtype and problem.grad(same).dtype == dtype
+        assert problem.init_params().dtype == dtype
         np.testing.assert_allclose(problem.loss(same), exact.loss(params), rtol=close)
         np.testing.assert_allclose(problem.grad(same), exact.grad(params), rtol=0, atol=close * 20)
         np.testing.assert_allclose(
@@ -162,10 +159,8 @@ def test_extreme_scores():
 @settings(max_examples=50, deadline=None)
 @given(st.integers(2, 9), st.data())
 def test_draws_are_distinct_and_never_the_label(n_classes, data):
-    n_negatives, label = (
-        data.draw(st.integers(1, n_classes - 1)),
-        data.draw(st.integers(0, n_classes - 1)),
-    )
+    n_negatives = data.draw(st.integers(1, n_classes - 1))
+    label = data.draw(st.integers(0, n_classes - 1))
     drawn = sample_distinct(
         np.random.default_rng(data.draw(st.integers(0, 99))),
         np.full(60, label),
@@ -192,9 +187,8 @@ def test_duplicates_and_int64_are_made_canonical():
         (np.ones(3), np.array([1, 1, 0], np.int64), np.array([0, 2, 3], np.int64)), shape=(2, 2)
     )
     problem = DoubleSum(twice, [0, 1])
-    assert (
-        problem.features.nnz == 2 and problem.features.indices.dtype == np.int32 and twice.nnz == 3
-    )
+    assert problem.features.nnz == 2 and problem.features.indices.dtype == np.int32
+    assert twice.nnz == 3
     np.testing.assert_array_equal(problem.squared_norms, [4, 1])
 
 
@@ -297,10 +291,8 @@ def test_projection_onto_the_ball():
         reference_update(problem, slow, i, others, 0.01, 1.0)
     umax_updates(problem, fast, draw, 0.01, 1.0)
     np.testing.assert_allclose(fast, slow, atol=1e-9)
-    assert (
-        np.linalg.norm(problem.unpack(fast)[0]) <= max_norm * (1 + 1e-9)
-        and problem.unpack(fast)[1].max() <= max_log_norm
-    )
+    assert np.linalg.norm(problem.unpack(fast)[0]) <= max_norm * (1 + 1e-9)
+    assert problem.unpack(fast)[1].max() <= max_log_norm
 
 
 @pytest.mark.parametrize(

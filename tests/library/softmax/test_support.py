@@ -56,9 +56,8 @@ def test_support_has_the_pairs_that_occur_together(n_classes):
     for j in range(X.shape[1]):
         part = slice(starts[j], starts[j + 1])
         assert classes[part].tolist() == sorted(k for k, column in pairs if column == j)
-        assert (found.columns[cells[part]] == j).all() and (
-            owner[cells[part]] == classes[part]
-        ).all()
+        assert (found.columns[cells[part]] == j).all()
+        assert (owner[cells[part]] == classes[part]).all()
     at = found.cells_of(X, y)
     assert (found.columns[at] == X.indices).all()
     assert (owner[at] == np.repeat(y, np.diff(X.indptr))).all()
@@ -360,9 +359,8 @@ def test_the_estimator_agrees_with_its_own_weights(tmp_path):
     assert np.allclose(model.decision_function(X), scores, atol=1e-5)
     proba = model.predict_proba(X)
     labels, best = model.top_k(X, 3)
-    assert (
-        np.allclose(-np.sort(-proba, 1)[:, :3], best) and (labels[:, 0] == model.predict(X)).all()
-    )
+    assert np.allclose(-np.sort(-proba, 1)[:, :3], best)
+    assert (labels[:, 0] == model.predict(X)).all()
     assert (model.predict(X) == model.classes_[scores.argmax(1)]).all()
     assert (model.predict(X.toarray()) == model.predict(X)).all()
     with pytest.raises(ValueError, match='k=21'):
