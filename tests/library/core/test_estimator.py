@@ -613,7 +613,10 @@ def test_settings_of_estimators_are_declared_once():
         assert not missing, (kind, missing)
         kind()._check_settings()
         for name in names & set(kind._settings):
-            for value in (object(), 10**400, 10**5000)[: 1 if name == 'verbose' else 3]:
+            wrong = [object(), 10**400, 10**5000, 'no such word', np.nan, -1e9]
+            if name in ('relevant', 'ridge_power', 'prior_weight'):
+                wrong.remove(-1e9)
+            for value in wrong[: 1 if name == 'verbose' else None]:
                 with pytest.raises(ValueError, match=f'^{name}=') as caught:
                     kind(**{name: value})._check_settings()
                 assert '\n' not in str(caught.value) and 'digits' not in str(caught.value)

@@ -659,6 +659,9 @@ def test_load_reads_what_fetch_would_bring(tmp_path):
     ]  # nothing leaks from the next sentence
 
 
+EDGES = {'chameleon_edges.csv': '1,2\n'}
+
+
 @pytest.mark.parametrize(
     'name, files, words',
     [
@@ -668,16 +671,8 @@ def test_load_reads_what_fetch_would_bring(tmp_path):
             {'u.data': '1\t2\t5\t0\n', 'u.user': '1|24\n', 'u.genre': 'a|0\n', 'u.item': ''},
             'line 1 of u.user has 2 fields',
         ),
-        (
-            'wikipedia-links',
-            {'chameleon_edges.csv': '1,2\n', 'chameleon_features.json': '{"1": [2'},
-            'no JSON file',
-        ),
-        (
-            'wikipedia-links',
-            {'chameleon_edges.csv': '1,2\n', 'chameleon_features.json': '[]'},
-            'holds a list at line 1',
-        ),
+        ('wikipedia-links', EDGES | {'chameleon_features.json': '{"1": [2'}, 'no JSON file'),
+        ('wikipedia-links', EDGES | {'chameleon_features.json': '[]'}, 'holds a list at line 1'),
         (
             'material-similarity',
             {'answers_processed_train.json': '{"answers": [[0, 1, 2]], "agreement": [[3]]}'},
@@ -777,18 +772,8 @@ def test_real_mnist(real):
     "The paper's shape: 60,000 rows, 780 columns, ten classes; class counts of the training part."
     found = data.load('mnist', part='train')
     assert found.features.shape == (60_000, 780)
-    assert np.bincount(found.labels).tolist() == [
-        5923,
-        6742,
-        5958,
-        6131,
-        5842,
-        5421,
-        5918,
-        6265,
-        5851,
-        5949,
-    ]
+    counts = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert np.bincount(found.labels).tolist() == counts
     pixels = data.formats.read_idx(real / 'mnist/train-images-idx3-ubyte.gz')
     assert np.count_nonzero(pixels) == 8_994_156 == found.features.nnz
 

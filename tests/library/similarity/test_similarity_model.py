@@ -155,23 +155,14 @@ def test_an_entity_without_features_is_named(planted):
 @pytest.mark.parametrize(
     'call, text',
     [
-        (
-            lambda p, m: m.recommend([50]),
-            'left id 50 at place 0 is unknown; there are 50, from 0 to 49',
-        ),
+        (lambda p, m: m.recommend([50]), 'left id 50 at place 0 is unknown; .* from 0 to 49'),
         (lambda p, m: m.similar([-1]), 'right id -1 at place 0 is unknown'),
         (lambda p, m: m.similar([1], side='up'), "side='up' is neither"),
         (lambda p, m: m.recommend([0.5]), 'a list of integers is needed'),
         (lambda p, m: m.recommend([0], k=0), 'k=0 is not a whole number from 1 up'),
         (lambda p, m: m.score_pairs([1, 2]), r'pairs has shape \(2,\)'),
-        (
-            lambda p, m: m.embed_left([0], features=p.left_features),
-            'ids and features are both given',
-        ),
-        (
-            lambda p, m: m.embed_left(features=np.ones((2, 7))),
-            'left_features has 7 columns, but 8 were fitted',
-        ),
+        (lambda p, m: m.embed_left([0], features=p.left_features), 'ids and features are both'),
+        (lambda p, m: m.embed_left(features=np.ones((2, 7))), '7 columns, but 8 were fitted'),
         (lambda p, m: m.embed_left(features=np.full((2, 8), np.nan)), 'holds NaN at row 0'),
         (lambda p, m: m.recommend([0], history=[1]), 'ids and history are both given'),
         (lambda p, m: m.recommend(history=[30]), 'right id 30 at place 0 is unknown'),
@@ -187,48 +178,9 @@ def test_an_entity_without_features_is_named(planted):
         (lambda p, m: m.evaluate(p.test_observed, unknown='no'), "unknown='no'"),
         (lambda p, m: m.evaluate(p.test_observed, interval=2), 'interval=2 is not'),
         (lambda p, m: m.evaluate([('a', 'b')]), 'test has ids, but the fit had row'),
-        (
-            lambda p, m: quick().fit(p.observed, validation=p.observed[:3]),
-            'validation holds no pair of known entities',
-        ),
-        (
-            lambda p, m: quick(id_features=True).fit(p.observed, np.arange(50)),
-            'left_features holds ids already',
-        ),
-        (
-            lambda p, m: quick(solver='als').fit(p.observed, p.left_features),
-            'solver="als" needs ids, without features',
-        ),
-        (lambda p, m: quick().fit(p.observed.astype(float)), 'but ids are needed'),
-        (
-            lambda p, m: quick(columns=['user', 'item']).fit({'a': [1], 'b': [2]}),
-            "the table has no column 'user'",
-        ),
-        (lambda p, m: quick().fit({'a': [1, 2], 'b': ['x', None]}), "'b' has no id in row 1"),
-        (
-            lambda p, m: quick().fit({'a': ['x', 'y'], 'b': ['x', 'y']}, np.ones((2, 1))),
-            'left_features needs them, too',
-        ),
-        (
-            lambda p, m: quick().fit({'a': ['x', 'y'], 'b': ['x', 'y']}, (['x'], np.ones((1, 1)))),
-            "left_features has no row of left id 'y'",
-        ),
         (lambda p, m: m.evaluate([[0, 99]]), 'right id 99 at place 0'),
         (lambda p, m: m.evaluate(sparse.csr_array((3, 3), dtype=float)), 'test has shape'),
         (lambda p, m: m.evaluate(p.test_observed, ['recall']), "measure 'recall' is not known"),
-        (
-            lambda p, m: quick().fit(
-                np.vstack([p.observed, p.observed[:1]]),
-                labels=np.append(np.ones(len(p.observed)), -1.0),
-            ),
-            'with another label',
-        ),
-        (
-            lambda p, m: quick().fit(p.observed, np.full((50, 2), np.inf)),
-            'left_features holds inf at row 0',
-        ),
-        (lambda p, m: quick().fit(p.observed, p.left_features[:9]), 'observed'),
-        (lambda p, m: quick(left=3).fit(p.observed), 'left=3 is no tower'),
         (lambda p, m: quick().recommend([0]), 'is not fitted yet'),
         (
             lambda p, m: quick().fit(p.observed).embed_left(features=np.ones((2, 3))),
