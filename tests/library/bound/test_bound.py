@@ -342,11 +342,7 @@ def test_outcomes_may_differ_per_sample():
         ((np.eye(2), [0, 1]), dict(ridge=np.nan), 'ridge=nan is not a finite number'),
         ((np.eye(2), [0, 1]), dict(prior=[1.0]), r'prior has shape \(1,\)'),
         ((np.eye(2), [0, 1]), dict(prior=[1.0, -1]), r'prior\[1\] is -1.0'),
-        (
-            (np.eye(2), [0, 1]),
-            dict(prior=[1.0, 0]),
-            r'labels\[1\] is 1, but the prior gives that outcome 0',
-        ),
+        ((np.eye(2), [0, 1]), dict(prior=[1.0, 0]), r'labels\[1\] is 1, but the prior gives'),
         ((np.eye(2), [0, 1]), dict(sample_weight=[1.0]), 'sample_weight has shape'),
         ((np.eye(2), [0, 1]), dict(sample_weight=[1.0, np.nan]), r'sample_weight\[1\] is nan'),
         ((np.eye(2), [0, 1]), dict(sample_weight=[0.0, 0]), 'zero for every row'),
@@ -355,11 +351,7 @@ def test_outcomes_may_differ_per_sample():
         (([], []), dict(feature_map=np.atleast_2d), 'features has no entries'),
         (([1.0, 2], [0, 0]), dict(feature_map=lambda x: np.ones(3)), 'feature_map gives shape'),
         (([1.0, 2], [0, 0]), dict(feature_map=lambda x: [[np.inf]]), 'not finite'),
-        (
-            ([1.0, 2], [0, 1]),
-            dict(feature_map=lambda x: [[x]]),
-            r'labels\[1\] is 1, but its sample allows 0..0',
-        ),
+        (([1.0, 2], [0, 1]), dict(feature_map=lambda x: [[x]]), r'\[1\] is 1, .* allows 0..0'),
     ],
 )
 def test_bad_input_of_the_problem(arguments, options, word):

@@ -18,8 +18,9 @@ from extreme_opt.similarity import SimilarityModel
 from extreme_opt.softmax import SoftmaxClassifier
 
 X, Y = load_iris(return_X_y=True)
-IMPLICIT = SoftmaxClassifier('implicit', max_epochs=1)
+IMPLICIT, TOWERS = SoftmaxClassifier('implicit', max_epochs=1), SimilarityModel(2)
 PAIRS = np.column_stack([np.arange(1000) % 40, np.arange(1000) * 7 % 25])
+THREES = PAIRS[:, 0] == 3
 TRIPLETS = np.array([[i % 7, (i + 1 + i % 3) % 7, (i + 4 + i % 2) % 7] for i in range(60)])
 
 
@@ -57,16 +58,8 @@ def masked(values, where):
         ('sample_weight', lambda: BoundClassifier().fit(X, Y, masked(np.ones(150), Y == 1))),
         ('triplets', lambda: OrdinalEmbedding(2).fit(masked(TRIPLETS, TRIPLETS == 3))),
         ('observed', lambda: SimilarityModel(2).fit(masked(PAIRS, PAIRS == 3))),
-        (
-            'pair_weights',
-            lambda: SimilarityModel(2).fit(
-                PAIRS, pair_weights=masked(np.ones(1000), PAIRS[:, 0] == 3)
-            ),
-        ),
-        (
-            'left_features',
-            lambda: SimilarityModel(2).fit(PAIRS, masked(np.ones((40, 3)), np.eye(40, 3) > 0)),
-        ),
+        ('pair_weights', lambda: TOWERS.fit(PAIRS, pair_weights=masked(np.ones(1000), THREES))),
+        ('left_features', lambda: SimilarityModel(2).fit(PAIRS, masked(np.eye(40), np.eye(40)))),
     ],
 )
 def test_what_is_masked_is_no_data(name, call):
@@ -108,18 +101,9 @@ def test_probabilities_of_huge_scores_sum_to_one(make, size):
         (r'X holds [\d.]+e[+]300 at row 0', lambda: SoftmaxClassifier().fit(1e300 * X, Y)),
         (r'X holds [\d.]+e[+]300 at row 0', lambda: SoftmaxClassifier('lbfgs').fit(1e300 * X, Y)),
         (r'X holds 5.1e[+]39 at row 0.* as float32', lambda: IMPLICIT.fit(1e39 * X, Y)),
-        (
-            'left_features holds 1e[+]300, too large for float32, in row 0',
-            lambda: SimilarityModel(2).fit(PAIRS, np.full((40, 3), 1e300)),
-        ),
-        (
-            r'largest weight of a pair is 5e[+]300, but from',
-            lambda: SimilarityModel(2).fit(PAIRS, pair_weights=np.full(1000, 1e300)),
-        ),
-        (
-            'sample_weight runs to 1e[+]308, and its sum overflows',
-            lambda: SoftmaxClassifier().fit(X, Y, np.full(150, 1e308)),
-        ),
+        ('too large for float32, in row 0', lambda: TOWERS.fit(PAIRS, np.full((40, 3), 1e300))),
+        ('of a pair is 5e[+]300', lambda: TOWERS.fit(PAIRS, pair_weights=np.full(1000, 1e300))),
+        ('its sum overflows', lambda: SoftmaxClassifier().fit(X, Y, np.full(150, 1e308))),
     ],
 )
 def test_numbers_too_large_are_named_without_raw_warnings(words, call):

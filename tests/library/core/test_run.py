@@ -690,18 +690,12 @@ TAMPERED = {
         lambda meta, arrays: state_of(meta).__setitem__(slice(2), ['antigravity', 'State']),
         'import it first',
     ),
-    'count': (
-        lambda meta, arrays: state_of(meta)[2].update(n_iter='5'),
-        "its n_iter is '5', not a number",
-    ),
+    'count': (lambda meta, arrays: state_of(meta)[2].update(n_iter='5'), "its n_iter is '5'"),
     'generator': (
         lambda meta, arrays: part(meta, 'random', 'bit_generator').__setitem__(1, 'seed'),
         'was altered',
     ),
-    'status': (
-        lambda meta, arrays: run_of(meta).update(status={'status': 'fine'}),
-        'cannot be read',
-    ),
+    'status': (lambda meta, arrays: run_of(meta).update(status={'status': 'x'}), 'cannot be read'),
     'no run': (lambda meta, arrays: meta.update(run={}), 'cannot be read'),
     'no state': (lambda meta, arrays: run_of(meta).update(state='x'), 'was altered'),
     'origin': (lambda meta, arrays: run_of(meta).update(origin='random'), 'no generator'),
@@ -721,11 +715,8 @@ def test_tampered_files_are_refused_in_one_line(tmp_path, name):
     meta, arrays = read_file(path)
     change, words = TAMPERED[name]
     change(meta, arrays)
-    write_atomically(
-        path,
-        {key: value for key, value in meta.items() if key not in ('format', 'version')},
-        arrays,
-    )
+    del meta['format'], meta['version']
+    write_atomically(path, meta, arrays)
     with pytest.raises(ValueError, match=words) as error:
         minimize(problem, SGD(1e-3), max_iter=5, resume=path)
     assert '\n' not in str(error.value) and 'antigravity' not in sys.modules
@@ -825,29 +816,14 @@ def test_fingerprints():
     csr = sparse.csr_array(np.round(X))
     moved = csr.copy()
     moved.indices = moved.indices[::-1].copy()
-    things = [
-        problem,
-        LeastSquares(X, y),
-        LeastSquares(np.asfortranarray(X), y, 0.1),
-        LeastSquares(X, y, 0.1),
-        Nested(csr),
-        Nested(csr.copy()),
-        Nested(moved),
-        Nested((csr, 1)),
-        Nested([csr, 1]),
-        Nested({'a': problem}),
-        Nested(problem, 3),
-        Nested(problem, 4),
-        Nested(np.exp),
-        Nested(np.log),
-        Nested(LBFGS()),
-        Nested(LBFGS(history_size=3)),
-        Nested(LBFGS),
-        Nested(np.array(['a', None], dtype=object)),
-    ]
-    names = [fingerprint(thing) for thing in things]
-    same = [(0, 2), (0, 3), (4, 5), (10, 11)]
-    for i in range(len(things)):
+    things = [problem, LeastSquares(X, y)]
+    things += [LeastSquares(np.asfortranarray(X), y, 0.1), LeastSquares(X, y, 0.1)]
+    things += [Nested(problem, 3), Nested(problem, 4), Nested(csr), Nested(csr.copy())]
+    parts = [moved, (csr, 1), [csr, 1], {'a': problem}, np.array(['a', None], dtype=object)]
+    parts += [np.exp, np.log, LBFGS(), LBFGS(history_size=3), LBFGS]
+    names = [fingerprint(thing) for thing in [*things, *map(Nested, parts)]]
+    same = [(0, 2), (0, 3), (4, 5), (6, 7)]
+    for i in range(len(names)):
         for j in range(i):
             assert (names[i] == names[j]) == ((j, i) in same or (i, j) == (3, 2)), (i, j)
 

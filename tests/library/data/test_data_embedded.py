@@ -478,26 +478,18 @@ def test_planted_triplets_reach_every_object_alike():
 
 # ------------------------------------------------------------------------------- wrong input
 @pytest.mark.parametrize(
-    ('make', 'line'),
+    'kind, ids, features, line',
     [
-        (
-            lambda: Multiclass(np.eye(3), np.array([0, 1])),
-            'labels has 2 entries, but features has 3 rows',
-        ),
-        (lambda: Multiclass(np.eye(2), np.array([0, -1])), r'labels\[1\] is -1'),
-        (
-            lambda: data.Pairs(np.array([[0, 0], [3, 0]]), np.eye(3), np.eye(2)),
-            r'observed\[1, 0\] is 3',
-        ),
-        (
-            lambda: data.Triplets(np.array([[0, 1, 2], [0, 1, -1]])),
-            r'triplets\[1\] is \(0, 1, -1\)',
-        ),
+        (Multiclass, [0, 1], [np.eye(3)], 'labels has 2 entries, but features has 3 rows'),
+        (Multiclass, [0, -1], [np.eye(2)], r'labels\[1\] is -1'),
+        (data.Pairs, [[0, 0], [3, 0]], [np.eye(3), np.eye(2)], r'observed\[1, 0\] is 3'),
+        (data.Triplets, [[0, 1, 2], [0, 1, -1]], [], r'triplets\[1\] is \(0, 1, -1\)'),
     ],
 )
-def test_wrong_input_is_one_clear_line(make, line):
+def test_wrong_input_is_one_clear_line(kind, ids, features, line):
+    given = [*features, np.array(ids)] if kind is Multiclass else [np.array(ids), *features]
     with pytest.raises(ValueError, match=line) as error:
-        make()
+        kind(*given)
     assert '\n' not in str(error.value)
 
 

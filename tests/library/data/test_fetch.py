@@ -261,12 +261,7 @@ def test_reliability_a_record_that_is_none_vouches_for_nothing(toy, text):
     'file, packed, error, words',
     [
         ('other.csv', '', ValueError, 'expected'),  # another version
-        (
-            'short.csv.gz',
-            'decompress',
-            ValueError,
-            'damaged',
-        ),  # cut short before it was put on the server
+        ('short.csv.gz', 'decompress', ValueError, 'damaged'),  # cut short before it was served
         ('cut-off.csv', '', ConnectionError, 'by hand'),  # the connection breaks off
         ('nowhere.csv', '', ConnectionError, '404'),
         ('to-file', '', ConnectionError, 'not allowed'),

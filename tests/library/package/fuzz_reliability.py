@@ -240,6 +240,22 @@ def classifiers(limits=True):
             yield f'{name} {solver}', partial(kind, solver, **(least if limits else {}))
 
 
+def odd_things(good):
+    "Name -> what is neither a table nor a column."
+    return {
+        'None': None,
+        'a number': 5,
+        'text': 'text',
+        'an object': object(),
+        'a function': len,
+        'an empty list': [],
+        'a dict': {'a': [1, 2]},
+        'a set': {1, 2},
+        'a generator': (one for one in good),
+        'no dimension': np.array(5),
+    }
+
+
 def odd_tables(good):
     "Name -> what is no table like this one, or looks like none."
     from decimal import Decimal
@@ -251,20 +267,10 @@ def odd_tables(good):
         return changed
 
     sized = sparse.csr_array(good)
-    found = {
-        'None': None,
-        'a number': 5,
-        'text': 'text',
+    found = odd_things(good) | {
         'bytes': b'x',
-        'an object': object(),
-        'a function': len,
         'a class': dict,
-        'no rows in a list': [],
         'empty rows in a list': [[]],
-        'a dict': {'a': [1, 2]},
-        'a set': {1, 2},
-        'a generator': (one for one in good),
-        'no dimension': np.array(5.0),
         'one dimension': good[:, 0],
         'three dimensions': good[:, :, None],
         'no rows': good[:0],
@@ -272,30 +278,13 @@ def odd_tables(good):
         'numbers as text': good.astype(str),
         'words': np.full(good.shape, 'a'),
         'bytes in an array': np.full(good.shape, b'a'),
-        'numbers as objects': good.astype(object),
-        'a hole': put(None),
-        'a word': put('a'),
-        'a dict in it': put({}),
-        'a list in it': put([1, 2]),
-        'a fraction': put(Fraction(1, 2)),
-        'a decimal': put(Decimal(1)),
-        'a large integer': put(10**400),
-        'complex': good.astype(complex),
         'bool': good > 0,
         'dates': good.astype(int).astype('M8[s]'),
         'spans': good.astype(int).astype('m8[s]'),
         'records': np.zeros(40, [('a', float), ('b', float)]),
         'void': np.zeros(good.shape, 'V4'),
         'masked': np.ma.masked_array(good, good > 0),
-        'nan': put(np.nan, float),
-        'inf': put(np.inf, float),
-        '1e300': put(1e300, float),
-        '1e39': put(1e39, float),
-        'half': good.astype(np.float16),
-        'long': good.astype(np.longdouble),
-        'int8': good.astype(np.int8),
         'uint64': good.astype(np.int64).astype(np.uint64) + np.uint64(2**63),
-        'big endian': good.astype('>f8'),
         'read only': np.frombuffer(good.tobytes(), good.dtype).reshape(good.shape),
         'backwards': good[::-1, ::-1],
         'Fortran': np.asfortranarray(good),
@@ -326,6 +315,12 @@ def odd_tables(good):
     }
     for kind in ('coo', 'csc', 'lil', 'dok', 'dia', 'bsr'):
         found[f'sparse {kind}'] = sized.asformat(kind)
+    for kind in (object, complex, np.float16, np.longdouble, np.int8, '>f8'):
+        found[f'of {kind}'] = good.astype(kind)
+    for value in (None, 'a', {}, [1, 2], Fraction(1, 2), Decimal(1), 10**400):
+        found[f'{value!r:.9} in it'] = put(value)
+    for value in (np.nan, np.inf, 1e300, 1e39):
+        found[f'{value} in it'] = put(value, float)
     try:
         import pandas
     except ImportError:
@@ -350,67 +345,45 @@ def odd_columns(good):
         changed[3] = value
         return changed
 
-    found = {
-        'None': None,
-        'a number': 5,
+    at = np.arange(len(good))
+    found = odd_things(good) | {
         'minus one': -1,
-        'text': 'text',
-        'an object': object(),
-        'a function': len,
-        'an empty list': [],
-        'a dict': {'a': 1},
-        'a set': {1, 2},
-        'a generator': (one for one in good),
-        'no dimension': np.array(5),
         'two dimensions': np.stack([good, good], 1),
         'a column': good[:, None],
         'three dimensions': good[:, None, None],
         'too few': good[:-1],
         'too many': np.concatenate([good, good]),
-        'halves': np.arange(len(good)) / 2,
-        'nan': np.where(np.arange(len(good)) == 3, np.nan, 1.0),
-        'inf': np.where(np.arange(len(good)) == 3, np.inf, 1.0),
-        'all nan': np.full(len(good), np.nan),
-        'negative': np.full(len(good), -1.0),
-        'zeros': np.zeros(len(good)),
-        'huge': np.full(len(good), 1e308),
-        'tiny': np.full(len(good), 1e-320),
+        'halves': at / 2,
+        'nan': np.where(at == 3, np.nan, 1.0),
+        'inf': np.where(at == 3, np.inf, 1.0),
         'complex': np.ones(len(good), complex),
-        'bool': np.arange(len(good)) % 2 > 0,
-        'dates': np.arange(len(good)).astype('M8[s]'),
-        'no date': np.full(len(good), np.datetime64('NaT')),
-        'words': np.array(['a', 'b'])[np.arange(len(good)) % 2],
-        'empty words': np.full(len(good), ''),
-        'bytes': np.array([b'a', b'b'])[np.arange(len(good)) % 2],
-        'a hole': put(None),
-        'nan in objects': put(np.nan),
-        'a word among others': put('a'),
-        'a number among others': put(2),
-        'a dict in it': put({}),
-        'a tuple in it': put((1, 2)),
-        'a large integer': put(10**400),
+        'bool': at % 2 > 0,
+        'dates': at.astype('M8[s]'),
+        'words': np.array(['a', 'b'])[at % 2],
+        'bytes': np.array([b'a', b'b'])[at % 2],
         'uint64': np.full(len(good), 2**64 - 1, np.uint64),
-        'int64': np.full(len(good), -(2**63)),
         'records': np.zeros(len(good), [('a', float)]),
         'void': np.zeros(len(good), 'V4'),
-        'masked': np.ma.masked_array(good, np.arange(len(good)) % 2),
+        'masked': np.ma.masked_array(good, at % 2),
         'matrix': np.asmatrix(np.ones(len(good))),
         'sparse row': sparse.csr_array(np.ones((1, len(good)))),
         'sparse column': sparse.csr_array(np.ones((len(good), 1))),
-        'one hot': np.eye(4, dtype=int)[np.arange(len(good)) % 4],
+        'one hot': np.eye(4, dtype=int)[at % 4],
         'lists': good.tolist(),
         'ragged': [[1, 2], [3]] * (len(good) // 2),
     }
+    for value in (np.nan, -1.0, 0.0, 1e308, 1e-320, np.datetime64('NaT'), '', -(2**63)):
+        found[f'all {value!r}'] = np.full(len(good), value)
+    for value in (None, np.nan, 'a', 2, {}, (1, 2), 10**400):
+        found[f'{value!r:.9} in it'] = put(value)
     try:
         import pandas
     except ImportError:
         return found
     return found | {
-        'a series': pandas.Series(good, index=np.arange(len(good))[::-1]),
+        'a series': pandas.Series(good, index=at[::-1]),
         'categories': pandas.Series(good).astype('category'),
-        'a series with NA': pandas.Series(np.arange(len(good)), dtype='Int64').replace(
-            3, pandas.NA
-        ),
+        'a series with NA': pandas.Series(at, dtype='Int64').replace(3, pandas.NA),
         'NA': put(pandas.NA),
     }
 
@@ -478,14 +451,9 @@ def foreign(batch):
             changed = part.copy()
             changed.flat[0] = value
             new = tuple(changed if i == at else each for i, each in enumerate(parts))
-            yield (
-                f'[{at}]={value}',
-                type(batch)(*new)
-                if isinstance(batch, tuple) and hasattr(batch, '_fields')
-                else new
-                if isinstance(batch, tuple)
-                else changed,
-            )
+            if hasattr(batch, '_fields'):
+                new = type(batch)(*new)
+            yield f'[{at}]={value}', new if isinstance(batch, tuple) else changed
 
 
 @probe
@@ -515,34 +483,22 @@ def ids_of_batches():
 
         return work
 
-    names = (
-        'loss_at',
-        'grad_at',
-        'loss_on',
-        'sgd_step_',
-        'sgd_steps_',
-        'svrg_steps_',
-        'quadratic_bound',
-    )
+    names = {'loss_at', 'grad_at', 'sgd_step_', 'sgd_steps_', 'svrg_steps_', 'quadratic_bound'}
 
     def cases():
         for kind, problem in problems():
             if not hasattr(problem, 'draw'):
                 continue
             batch = problem.draw(np.random.default_rng(0), 4)
+            pairs = isinstance(batch, tuple)
             for how, wrong in foreign(batch):
                 last = None
-                if how.endswith('=-1') and not isinstance(batch, tuple):
+                if how.endswith('=-1') and not pairs:
                     last = wrong.copy()
-                    last[0] = (
-                        problem.n_terms - 1
-                        if not hasattr(problem, 'n_samples')
-                        else problem.n_samples - 1
-                    )
-                for name in names:
-                    if hasattr(problem, name) and not (
-                        name == 'loss_on' and isinstance(batch, tuple)
-                    ):
+                    n = problem.n_samples if hasattr(problem, 'n_samples') else problem.n_terms
+                    last[0] = n - 1
+                for name in sorted(names if pairs else names | {'loss_on'}):
+                    if hasattr(problem, name):
                         yield f'{kind}.{name} {how}', case(problem, name, wrong, last)
 
     return every(cases())
@@ -709,12 +665,8 @@ def broken_parts():
     from extreme_opt.scale.files import Recipe, read_maps, read_npz
 
     def flat(Y):
-        return dict(
-            features_data=Y.data,
-            features_indices=Y.indices,
-            features_indptr=Y.indptr,
-            features_shape=np.array(Y.shape),
-        )
+        found = {name: getattr(Y, name) for name in ('data', 'indices', 'indptr', 'shape')}
+        return {f'features_{name}': np.array(one) for name, one in found.items()}
 
     def case(Y, kind):
         def work():
@@ -800,24 +752,8 @@ def mutated_json(value, rng):
     at = copy
     for key in path[:-1]:
         at = at[key]
-    strange = [
-        None,
-        -1,
-        0,
-        1e9,
-        2**31,
-        'a0',
-        'a1',
-        'x',
-        [],
-        {},
-        True,
-        {'array': 'a0'},
-        {'list': []},
-        [1, 2],
-        {'dict': [['a', 1]]},
-        float('inf'),
-    ]
+    strange = [None, True, -1, 0, 1e9, 2**31, float('inf'), 'a0', 'a1', 'x', [], {}, [1, 2]]
+    strange += [{'array': 'a0'}, {'list': []}, {'dict': [['a', 1]]}]
     way = rng.integers(4)
     if way == 0 and isinstance(at, dict):
         del at[path[-1]]
@@ -1283,16 +1219,8 @@ def settings_of_any_kind():
         'large': 10**400,
         'lines': Lines(),
     }
-    skip = (
-        'verbose',
-        'warm_start',
-        'average',
-        'fit_intercept',
-        'biases',
-        'id_features',
-        'exclude_self',
-        'early_stopping',
-    )
+    skip = {'verbose', 'warm_start', 'average', 'fit_intercept', 'biases', 'id_features'}
+    skip |= {'exclude_self', 'early_stopping'}
 
     def case(make, name, value, data):
         def work():

@@ -37,11 +37,8 @@ class Counted(np.ndarray):
         return func(*bare, **kwargs)
 
     def __setitem__(self, where, value):
-        if (
-            isinstance(where, slice)
-            or isinstance(where, tuple)
-            and any(isinstance(w, slice) for w in where)
-        ):
+        places = where if isinstance(where, tuple) else (where,)
+        if any(isinstance(place, slice) for place in places):
             Counted.touched += np.asarray(self)[where].size
         np.asarray(self)[where] = np.asarray(value)
 
@@ -78,14 +75,9 @@ def rows(n: int, width: int, n_features: int, dense: bool = False):
     values = np.random.default_rng(0).random((n, width)) / width
     if dense:
         return np.hstack([values, np.zeros((n, n_features - width))])
-    return scipy.sparse.csr_array(
-        (
-            values.ravel(),
-            np.tile(np.arange(width, dtype=np.int32), n),
-            np.arange(n + 1, dtype=np.int32) * width,
-        ),
-        shape=(n, n_features),
-    )
+    columns = np.tile(np.arange(width, dtype=np.int32), n)
+    starts = np.arange(n + 1, dtype=np.int32) * width
+    return scipy.sparse.csr_array((values.ravel(), columns, starts), shape=(n, n_features))
 
 
 # ---------------------------------- cases: name -> sizes -> (work, calls) of one update or one call
@@ -180,23 +172,18 @@ def chains(n_classes: int, product: bool) -> np.ndarray:
 
     scores = np.random.default_rng(0).normal(size=(20, n_classes))
     chain = class_chain(scores, 'given')
-    return count(
-        (lambda: chain_times(chain, scores)) if product else (lambda: class_chain(scores, 'given'))
-    )
+    if product:
+        return count(lambda: chain_times(chain, scores))
+    return count(lambda: class_chain(scores, 'given'))
 
 
 SPARSE = (6, 40), (6, 400), (12, 400), (6, 40, 120)
+LONG = (70, 100, 12), (70, 1000, 12), (140, 1000, 12), (70, 100, 120)
 DENSE = (20, 20, 12), (20, 20, 120), (40, 40, 12)
 CASES = {  # what is counted, and at which sizes
     'umax sparse': (softmax, *[('umax', *at) for at in SPARSE]),
     'implicit ahead': (softmax, *[('implicit', *at) for at in SPARSE]),
-    'implicit long': (
-        softmax,
-        *[
-            ('implicit', *at, 1)
-            for at in ((70, 100, 12), (70, 1000, 12), (140, 1000, 12), (70, 100, 120))
-        ],
-    ),
+    'implicit long': (softmax, *[('implicit', *at, 1) for at in LONG]),
     'umax dense': (softmax, *[('umax', *at, 3, True) for at in DENSE]),
     'implicit dense': (softmax, *[('implicit', *at, 3, True) for at in DENSE]),
     'baseline sparse': (baseline, *SPARSE),

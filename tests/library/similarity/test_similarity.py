@@ -19,20 +19,11 @@ def made(m=6, n=5, share=0.3, seed=0, **options):
     "A small problem with every option in use."
     rng = np.random.default_rng(seed)
     places = np.argwhere(rng.random((m, n)) < share)
-    usual = dict(
-        n_components=3,
-        left=MLP(4),
-        right=MLP(5, 3),
-        labels=rng.choice([-1.0, 1.0], len(places)),
-        pair_weights=rng.random(len(places)),
-        row_weights=rng.random(m),
-        column_weights=rng.random(n),
-        impute=(rng.normal(size=(m, 2)), rng.normal(size=(n, 2))),
-        unobserved_weight=0.4,
-        ridge=0.1,
-        n_left=m,
-        n_right=n,
-    )
+    usual = dict(n_components=3, left=MLP(4), right=MLP(5, 3), n_left=m, n_right=n)
+    usual |= dict(unobserved_weight=0.4, ridge=0.1, labels=rng.choice([-1.0, 1.0], len(places)))
+    usual |= dict(pair_weights=rng.random(len(places)))
+    usual |= dict(row_weights=rng.random(m), column_weights=rng.random(n))
+    usual |= dict(impute=(rng.normal(size=(m, 2)), rng.normal(size=(n, 2))))
     return AllPairs(places, **(usual | options))
 
 
@@ -61,18 +52,9 @@ def test_fast_is_naive(m, n, share, seed, pair_loss, penalty, rank, weight, bias
     """Every option, with empty rows and columns, nothing observed, everything observed, one entity
     a side."""
     rng = np.random.default_rng(seed)
-    problem = made(
-        m,
-        n,
-        share,
-        seed,
-        pair_loss=pair_loss,
-        penalty=penalty,
-        unobserved_weight=weight,
-        biases=biases,
-        left=tower,
-        impute=(rng.normal(size=(m, rank)), rng.normal(size=(n, rank))),
-    )
+    options = dict(pair_loss=pair_loss, penalty=penalty, biases=biases, left=tower)
+    options |= dict(impute=(rng.normal(size=(m, rank)), rng.normal(size=(n, rank))))
+    problem = made(m, n, share, seed, unobserved_weight=weight, **options)
     params = problem.init_params(seed) + 0.05
     np.testing.assert_allclose(
         problem.loss(params), slow_loss(problem, params), rtol=1e-12, atol=1e-13
@@ -93,11 +75,7 @@ def test_fast_is_naive(m, n, share, seed, pair_loss, penalty, rank, weight, bias
         dict(m=1, unobserved_weight=0.0),
         dict(n=1),
         dict(left_features=np.arange(6)[::-1] // 2),
-        dict(
-            right_features=sparse.random_array(
-                (5, 9), density=0.4, random_state=np.random.default_rng(1)
-            )
-        ),
+        dict(right_features=sparse.random_array((5, 9), density=0.4, rng=1)),
     ],
 )
 def test_gradient(options):

@@ -18,21 +18,11 @@ def made(m=9, n=7, share=0.4, seed=0, **options):
     "A small problem with every option in use."
     rng = np.random.default_rng(seed)
     places = np.argwhere(rng.random((m, n)) < share)
-    usual = dict(
-        n_components=3,
-        left=Linear(),
-        right=Linear(),
-        pair_loss='squared',
-        labels=rng.normal(size=len(places)),
-        pair_weights=3 * rng.random(len(places)),
-        row_weights=rng.random(m),
-        column_weights=rng.random(n),
-        impute=(rng.normal(size=(m, 2)), rng.normal(size=(n, 2))),
-        unobserved_weight=0.4,
-        ridge=0.1,
-        n_left=m,
-        n_right=n,
-    )
+    usual = dict(n_components=3, left=Linear(), right=Linear(), n_left=m, n_right=n)
+    usual |= dict(pair_loss='squared', unobserved_weight=0.4, ridge=0.1)
+    usual |= dict(labels=rng.normal(size=len(places)), pair_weights=3 * rng.random(len(places)))
+    usual |= dict(row_weights=rng.random(m), column_weights=rng.random(n))
+    usual |= dict(impute=(rng.normal(size=(m, 2)), rng.normal(size=(n, 2))))
     return AllPairs(places, **(usual | options))
 
 
