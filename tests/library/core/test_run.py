@@ -537,15 +537,8 @@ def test_resumed_equals_uninterrupted(
     minimize(
         problem, solver, max_iter=stop, seed=5, checkpoint=path, checkpoint_every=every, **record
     )
-    resumed = minimize(
-        problem,
-        solver,
-        max_iter=stop + more,
-        resume=path,
-        checkpoint=path,
-        checkpoint_every=every,
-        **record,
-    )
+    options = dict(max_iter=stop + more, resume=path, checkpoint=path, checkpoint_every=every)
+    resumed = minimize(problem, solver, **options, **record)
     straight = minimize(problem, solver, max_iter=stop + more, seed=5, **record)
     assert_same(resumed, straight)
     assert_same(Run.load(path), straight)
@@ -926,13 +919,9 @@ time.sleep(300)  # one that came to rest by itself waits to be killed
 
 
 def child(program, *arguments):
-    return subprocess.Popen(
-        [sys.executable, '-c', program, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, 'NUMBA_DISABLE_JIT': '1', 'OPENBLAS_NUM_THREADS': '1'},
-    )
+    options = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    options |= dict(env={**os.environ, 'NUMBA_DISABLE_JIT': '1', 'OPENBLAS_NUM_THREADS': '1'})
+    return subprocess.Popen([sys.executable, '-c', program, *map(str, arguments)], **options)
 
 
 @pytest.mark.skipif(sys.platform == 'win32', reason='Windows has no SIGKILL')

@@ -44,13 +44,8 @@ PROMISED = {
 @cache
 def work():
     env = {**os.environ, 'NUMBA_DISABLE_JIT': '1', 'PYTHONPATH': str(HERE.parent)}
-    done = subprocess.run(
-        [sys.executable, str(HERE / 'work.py')],
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=300,
-    )
+    options = dict(capture_output=True, text=True, env=env, timeout=300)
+    done = subprocess.run([sys.executable, str(HERE / 'work.py')], **options)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
 
@@ -177,15 +172,8 @@ def test_a_gradient_over_all_pairs_keeps_no_table_of_pairs():
     pairs = np.column_stack([np.arange(500), np.arange(500)])
 
     def peak(n):
-        problem = AllPairs(
-            pairs,
-            n_left=n,
-            n_right=n,
-            n_components=2,
-            left=Linear(),
-            right=Linear(),
-            dtype=np.float64,
-        )
+        settings = dict(n_right=n, n_components=2, left=Linear(), right=Linear(), dtype=np.float64)
+        problem = AllPairs(pairs, n_left=n, **settings)
         params, found = problem.init_params(0), []
         problem.loss(params)
         for job in (lambda: problem.loss_and_grad(params), lambda: problem.ggn_vp(params, params)):

@@ -240,16 +240,8 @@ def test_threads_change_no_bit(dtype):
     rng, found = np.random.default_rng(0), []
     pairs = np.unique(rng.integers(300, size=(70_000, 2)), axis=0)
     for n_jobs in (1, 2, 3):
-        problem = AllPairs(
-            pairs,
-            n_left=300,
-            n_right=300,
-            n_components=11,
-            left=MLP(5),
-            right=MLP(5),
-            dtype=dtype,
-            n_jobs=n_jobs,
-        )
+        settings = dict(n_components=11, left=MLP(5), right=MLP(5), dtype=dtype, n_jobs=n_jobs)
+        problem = AllPairs(pairs, n_left=300, n_right=300, **settings)
         params = problem.init_params(0)
         loss, grad = problem.loss_and_grad(params)
         found.append(np.concatenate([[loss], grad, problem.ggn_vp(params, params)]))

@@ -305,15 +305,8 @@ def test_biases_stay_apart(biased, planted):
     q = biased.right_biases_
     assert P.shape == (50, 4) and Q.shape == (30, 4) and p.shape == (50,) and q.shape == (30,)
     scores = P @ Q.T + p[:, None] + q
-    problem = AllPairs(
-        planted.observed,
-        planted.left_features,
-        planted.right_features,
-        n_components=4,
-        left=Linear(),
-        right=Linear(),
-        biases=True,
-    )
+    settings = dict(n_components=4, left=Linear(), right=Linear(), biases=True)
+    problem = AllPairs(planted.observed, planted.left_features, planted.right_features, **settings)
     whole = (
         problem.embed(0, biased.run_.state.params) @ problem.embed(1, biased.run_.state.params).T
     )
@@ -900,13 +893,8 @@ def test_what_auto_becomes(planted):
         expected |= {name: value for name, value in settings.items() if name in expected}
         assert model.settings_ == expected, settings
     default = quick().fit(pairs)
-    by_hand = quick(
-        solver='als',
-        impute=0.0,
-        unobserved_weight=4 * scale * n / 1500,
-        ridge=0.15 * scale * n / 80,
-        ridge_power=0.5 * scale,
-    )
+    usual = dict(ridge=0.15 * scale * n / 80, ridge_power=0.5 * scale)
+    by_hand = quick(solver='als', impute=0.0, unobserved_weight=4 * scale * n / 1500, **usual)
     np.testing.assert_allclose(
         default.left_embeddings_, by_hand.fit(pairs).left_embeddings_, rtol=1e-4, atol=1e-5
     )

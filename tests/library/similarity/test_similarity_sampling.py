@@ -49,16 +49,8 @@ OPTIONS = [
 
 
 def problem(observed=PAIRS, **options):
-    return AllPairs(
-        observed,
-        n_left=4,
-        n_right=3,
-        n_components=2,
-        left=MLP(3),
-        right=Linear(),
-        ridge=0.3,
-        **dict(unobserved_weight=0.4) | options,
-    )
+    settings = dict(n_left=4, n_right=3, n_components=2, left=MLP(3), right=Linear(), ridge=0.3)
+    return AllPairs(observed, **settings, **dict(unobserved_weight=0.4) | options)
 
 
 def mean_gradient(made, samples, weights=None):

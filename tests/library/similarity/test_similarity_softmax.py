@@ -68,16 +68,8 @@ def test_the_model_minimizes_this_loss():
     "Same loss, same ridge, same towers; the solver is L-BFGS, with more steps than others."
     planted = planted_towers(50, 30, 8, 3, per_left=4, seed=2)[0]
     model = SimilarityModel(3, loss='softmax', dtype='float64', tol=1e-6).fit(planted.observed)
-    problem = CatalogSoftmax(
-        planted.observed,
-        n_components=3,
-        left=Linear(),
-        right=Linear(),
-        ridge=model.ridge_,
-        n_left=50,
-        n_right=30,
-        dtype=np.float64,
-    )
+    settings = dict(right=Linear(), ridge=model.ridge_, n_left=50, n_right=30, dtype=np.float64)
+    problem = CatalogSoftmax(planted.observed, n_components=3, left=Linear(), **settings)
     params, start = model.run_.state.params, problem.init_params(0)
     assert model.run_.history[0]['loss'] == pytest.approx(problem.loss(start))
     slopes = [np.linalg.norm(problem.grad(one)) for one in (start, params)]

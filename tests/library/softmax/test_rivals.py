@@ -82,15 +82,8 @@ def test_exact_values_are_the_mean_over_all_draws(kind, settings, as_sparse, n_u
     check_unbiased(problem, params, batches, probabilities, rtol=1e-9)
     if settings.get('form') != 'self_normalized':
         check_gradient(problem, params)
-        check_unbiased(
-            problem,
-            params,
-            batches,
-            probabilities,
-            estimate=problem.loss_at,
-            exact=problem.loss(params),
-            rtol=1e-9,
-        )
+        options = dict(estimate=problem.loss_at, exact=problem.loss(params), rtol=1e-9)
+        check_unbiased(problem, params, batches, probabilities, **options)
     rows = [i for i in range(problem.n_samples)]
     assert problem.loss_on(params, rows) == pytest.approx(problem.loss(params), rel=1e-12)
     loss, grad = problem.loss_and_grad(params)
@@ -103,15 +96,8 @@ def test_exact_values_are_the_mean_over_all_draws(kind, settings, as_sparse, n_u
 @pytest.mark.parametrize('kind, settings', KINDS, ids=NAMES)
 def test_kernels_move_by_the_gradient(kind, settings, as_sparse, dtype):
     for ridge, n_unpenalized in ((0.0, 0), (0.3, 0), (0.3, 1)):
-        problem = small(
-            kind,
-            n_samples=40,
-            as_sparse=as_sparse,
-            dtype=dtype,
-            ridge=ridge,
-            n_unpenalized=n_unpenalized,
-            **settings,
-        )
+        options = dict(as_sparse=as_sparse, dtype=dtype, ridge=ridge, n_unpenalized=n_unpenalized)
+        problem = small(kind, n_samples=40, **options, **settings)
         rng = np.random.default_rng(2)
         params = rng.normal(size=problem.init_params().size).astype(dtype)
         assert problem.init_params().dtype == problem.grad(params).dtype == dtype
@@ -164,15 +150,8 @@ def test_mean_over_distinct_sets_for_every_width(n_classes, m):
         params = spread * rng.uniform(-1, 1, n_classes)
         batches, probabilities = every_draw(problem)
         check_unbiased(problem, params, batches, probabilities, rtol=1e-9)
-        check_unbiased(
-            problem,
-            params,
-            batches,
-            probabilities,
-            estimate=problem.loss_at,
-            exact=problem.loss(params),
-            rtol=1e-9,
-        )
+        settings = dict(estimate=problem.loss_at, exact=problem.loss(params), rtol=1e-9)
+        check_unbiased(problem, params, batches, probabilities, **settings)
 
 
 def test_losses_as_small_and_scores_as_large_as_they_come():

@@ -255,14 +255,8 @@ def reference_update(problem, params, i, others, rate, threshold=1.0):
     ),
 )
 def test_kernel_is_the_reference(kind, dtype, ridge, threshold):
-    problem, params = made(
-        n_samples=25,
-        n_classes=6,
-        kind=kind,
-        dtype=dtype,
-        ridge=ridge,
-        spread=1.5 if threshold < 2 else 0.2,
-    )
+    settings = dict(kind=kind, dtype=dtype, ridge=ridge, spread=1.5 if threshold < 2 else 0.2)
+    problem, params = made(n_samples=25, n_classes=6, **settings)
     draw, slow, fast = problem.draw(np.random.default_rng(3), 150, 3), params.copy(), params.copy()
     for i, others in zip(*draw, strict=True):
         reference_update(problem, slow, i, others, 0.05, threshold)
