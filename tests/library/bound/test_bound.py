@@ -147,12 +147,8 @@ def hold(n_problems, seed):
             log_mass + mean @ shift + 0.5 * ((half @ shift) ** 2).sum() >= exact - 1e-11 * size
         ), (rows, scores, shift, order)
         assert abs(log_mass - log_sum_exp(scores)) <= 1e-13 * size
-        np.testing.assert_allclose(
-            mean,
-            np.exp(scores - log_sum_exp(scores)) @ rows,
-            rtol=1e-7,
-            atol=1e-9 * max(1.0, np.abs(rows).max()),
-        )
+        want = np.exp(scores - log_sum_exp(scores)) @ rows
+        np.testing.assert_allclose(mean, want, rtol=1e-7, atol=1e-9 * max(1.0, np.abs(rows).max()))
 
 
 def test_bound_holds_on_random_problems():
@@ -241,11 +237,8 @@ def test_problem_keeps_the_protocol(kind, options):
     assert sum(part.share * part.problem.loss(params) for part in shards) == pytest.approx(
         problem.loss(params)
     )
-    np.testing.assert_allclose(
-        sum(part.share * part.problem.grad(params) for part in shards),
-        problem.grad(params),
-        atol=1e-10,
-    )
+    found = sum(part.share * part.problem.grad(params) for part in shards)
+    np.testing.assert_allclose(found, problem.grad(params), atol=1e-10)
     assert problem.memory() == 96 and problem.unpack(params).base is not None
     assert problem.warmup_problem().n_samples == 2
 
@@ -271,11 +264,9 @@ def test_a_map_with_unit_blocks_is_the_multinomial_problem():
     assert mapped.loss(params) == pytest.approx(plain.loss(params))
     np.testing.assert_allclose(mapped.grad(params), plain.grad(params), atol=1e-10)
     for order in ('smallest', 'largest'):
-        np.testing.assert_allclose(
-            mapped.quadratic_bound(params, None, order).curvature.matrix(),
-            plain.quadratic_bound(params, None, order).curvature.matrix(),
-            atol=1e-10,
-        )
+        found = mapped.quadratic_bound(params, None, order).curvature.matrix()
+        want = plain.quadratic_bound(params, None, order).curvature.matrix()
+        np.testing.assert_allclose(found, want, atol=1e-10)
     np.testing.assert_allclose(
         mapped.curvature_at(params).matrix(), plain.curvature_at(params).matrix(), atol=1e-10
     )
@@ -685,13 +676,9 @@ def test_sparse_dense_float32_and_frames_agree():
     X, y = planted()
     X[np.abs(X) < 0.7] = 0
     one = BoundClassifier().fit(X, y)
-    for kind in (
-        scipy.sparse.csr_array,
-        scipy.sparse.csr_matrix,
-        scipy.sparse.csc_matrix,
-        lambda X: X.astype(np.float32),
-        np.ndarray.tolist,
-    ):
+    cases = [scipy.sparse.csr_array, scipy.sparse.csr_matrix, scipy.sparse.csc_matrix]
+    cases += [lambda X: X.astype(np.float32), np.ndarray.tolist]
+    for kind in cases:
         other = BoundClassifier().fit(kind(X), y)
         np.testing.assert_allclose(other.predict_proba(kind(X)), one.predict_proba(X), atol=1e-5)
 
@@ -708,11 +695,9 @@ def test_prior_is_an_intercept_that_costs_nothing():
         one.intercept_ - one.intercept_.mean(), np.log(counts) - np.log(counts).mean()
     )
     assert np.abs(one.predict_proba(X) - three.predict_proba(X)).max() > 1e-3
-    np.testing.assert_allclose(
-        BoundClassifier(prior='empirical', tol=1e-9).fit(X, y).predict_proba(X),
-        BoundClassifier(tol=1e-9).fit(X, y).predict_proba(X),
-        atol=1e-6,
-    )
+    found = BoundClassifier(prior='empirical', tol=1e-9).fit(X, y).predict_proba(X)
+    want = BoundClassifier(tol=1e-9).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(found, want, atol=1e-6)
 
 
 def test_weights_are_repetitions_and_zero_leaves_out():

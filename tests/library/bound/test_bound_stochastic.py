@@ -98,11 +98,8 @@ def test_batch_of_all_is_the_batch_step():
             StochasticMajorizer(curvature=curvature, learning_rate_decay=0.0, batch_size=150),
             max_iter=1,
         )
-        np.testing.assert_allclose(
-            ours.state.params,
-            minimize(problem, Majorizer('smallest', 1.0), max_iter=1).state.params,
-            atol=1e-10,
-        )
+        want = minimize(problem, Majorizer('smallest', 1.0), max_iter=1).state.params
+        np.testing.assert_allclose(ours.state.params, want, atol=1e-10)
 
 
 @pytest.mark.parametrize('kind', [StochasticMajorizer, IncrementalMajorizer])

@@ -53,12 +53,9 @@ def test_gradient(size, dtype):
     )
     params = draw.normal(size=size).astype(dtype)
     check_gradient(problem, params)
-    for spoil in (
-        lambda grad: 1.1 * grad,
-        lambda grad: -grad,
-        lambda grad: grad + 0.5,
-        lambda grad: np.roll(grad, 1) if size > 1 else 0 * grad,
-    ):
+    cases = [lambda grad: 1.1 * grad, lambda grad: -grad, lambda grad: grad + 0.5]
+    cases += [lambda grad: np.roll(grad, 1) if size > 1 else 0 * grad]
+    for spoil in cases:
         fails(
             'gradient is off by',
             check_gradient,

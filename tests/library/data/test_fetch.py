@@ -513,13 +513,9 @@ def test_hostile_archives_are_refused_whole(tmp_path, raw):
 def test_damaged_archives_and_bombs(tmp_path):
     "Cut archives, doubled names, and a member that swells beyond the limit."
     path = tmp_path / 'a'
-    for raw in (
-        SERVED['pack.zip'][:-10],
-        SERVED['pack.zip'][:60],
-        SERVED['pack.tar.gz'][:60],
-        b'',
-        b'PK\3\4',
-    ):
+    cases = [SERVED['pack.zip'][:-10], SERVED['pack.zip'][:60], SERVED['pack.tar.gz'][:60], b'']
+    cases += [b'PK\3\4']
+    for raw in cases:
         path.write_bytes(raw)
         with pytest.raises(ValueError, match='damaged'):
             data.fetching.unpack(path, tmp_path / 'out')
@@ -693,12 +689,8 @@ def test_prepare_keeps_dense_and_sparse_alike():
     starts = np.concatenate([[0], np.cumsum(rng.integers(0, 3, 40))])
     labels = rng.integers(0, 9, starts[-1])
     for first in (True, False):
-        for options in (
-            {},
-            dict(unit_norm=True),
-            dict(drop_empty=True, n_features=4),
-            dict(relabel=False),
-        ):
+        cases = [{}, dict(unit_norm=True), dict(drop_empty=True, n_features=4), dict(relabel=False)]
+        for options in cases:
             a, b = (
                 data.prepare(
                     data.formats.Multilabel(form, labels, starts, 9), first_label=first, **options

@@ -238,12 +238,8 @@ def test_npy_with_objects_is_not_opened(tmp_path):
 
 
 def test_a_missing_file_is_file_not_found(tmp_path):
-    for read in (
-        data.read_sparse,
-        data.formats.read_arff,
-        data.read_triplets,
-        data.formats.read_idx,
-    ):
+    cases = [data.read_sparse, data.formats.read_arff, data.read_triplets, data.formats.read_idx]
+    for read in cases:
         with pytest.raises(FileNotFoundError):
             read(tmp_path / 'none.txt')
 

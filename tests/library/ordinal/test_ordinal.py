@@ -1205,11 +1205,8 @@ def test_people_residuals_name_who_guesses_and_who_turns_answers_round():
     # a row of weight two is two rows
     twice = model.people_residuals(names[q], yes, groups=person, sample_weight=np.full(len(q), 2.0))
     assert (twice['answers'] == 120).all()
-    np.testing.assert_allclose(
-        twice.set_index('group')['error'].sort_index(),
-        table.set_index('group')['error'].sort_index(),
-        atol=0.06,
-    )
+    got = twice.set_index('group')['error'].sort_index()
+    np.testing.assert_allclose(got, table.set_index('group')['error'].sort_index(), atol=0.06)
     four = np.isin(person, ['p0', 'p3', 'p6', 'p7'])  # fewer people than folds
     assert len(model.people_residuals(names[q][four], yes[four], groups=person[four])) == 4
     # ties have no part in a person's error

@@ -207,12 +207,9 @@ def test_ridge_grows_with_pairs():
 def test_lists_from_an_index(fitted, planted):
     pytest.importorskip('faiss', reason="needs the extra `ann`: pip install 'extreme_opt[ann]'")
     index = fitted.build_index(n_links=8)
-    for settings in (
-        dict(),
-        dict(ids=[7, 2], k=3),
-        dict(exclude_seen=False, k=40),
-        dict(features=planted.left_features[:4], k=5),
-    ):
+    cases = [dict(), dict(ids=[7, 2], k=3), dict(exclude_seen=False, k=40)]
+    cases += [dict(features=planted.left_features[:4], k=5)]
+    for settings in cases:
         ids, scores = fitted.recommend(**settings, index=index)
         exact, best = fitted.recommend(**settings)
         assert (
@@ -274,12 +271,8 @@ def test_features_as_lists_and_in_every_sparse_format(planted):
     ):
         found = quick(dtype='float64').fit(planted.observed, left, planted.right_features.tolist())
         np.testing.assert_allclose(found.left_embeddings_, expected, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(
-            found.embed_left(features=planted.left_features[:2].tolist()),
-            expected[:2],
-            rtol=1e-6,
-            atol=1e-9,
-        )
+        got = found.embed_left(features=planted.left_features[:2].tolist())
+        np.testing.assert_allclose(got, expected[:2], rtol=1e-6, atol=1e-9)
     for bad, text in (
         ([[1.0, 2.0], [1.0]], 'rows of different lengths'),
         ([['a', 'b']] * 50, 'but numbers are needed'),
@@ -338,11 +331,9 @@ def test_new_entities_have_biases_too(biased, planted):
         biased.score_pairs([[2, 3]]),
         rtol=1e-8,
     )
-    np.testing.assert_allclose(
-        biased.recommend(features=planted.left_features[:6], k=4)[1],
-        biased.recommend(np.arange(6), 4, exclude_seen=False)[1],
-        rtol=1e-8,
-    )
+    found = biased.recommend(features=planted.left_features[:6], k=4)[1]
+    want = biased.recommend(np.arange(6), 4, exclude_seen=False)[1]
+    np.testing.assert_allclose(found, want, rtol=1e-8)
 
 
 def test_an_index_knows_the_biases(biased):

@@ -418,14 +418,9 @@ def test_several_labels_in_every_form_are_the_same_labels():
     csr, coo = scipy.sparse.csr_matrix(Y), scipy.sparse.coo_array(Y.astype(float))
     for y in (Y.astype(int), csr, coo):
         np.testing.assert_array_equal(SoftmaxClassifier(**settings).fit(X, y).coef_, right.coef_)
-    for y in (
-        table,
-        table.astype('Int64'),
-        sets,
-        list(map(sorted, sets)),
-        pd.Series(sets),
-        np.array(list(map(frozenset, sets)), object),
-    ):
+    cases = [table, table.astype('Int64'), sets, list(map(sorted, sets)), pd.Series(sets)]
+    cases += [np.array(list(map(frozenset, sets)), object)]
+    for y in cases:
         model = SoftmaxClassifier(**settings).fit(X, y)
         np.testing.assert_allclose(model.coef_, right.coef_, atol=1e-3)
         assert model.classes_.tolist() == names.tolist()
@@ -450,13 +445,9 @@ def test_several_labels_take_margins_unless_told_otherwise():
     assert weighted.precision_at_k(X, Y, 1) > 0.8
     sparse = SoftmaxClassifier().fit(scipy.sparse.csr_array(X), scipy.sparse.csr_array(Y))
     assert sparse.settings_['loss'] == 'squared_hinge' and sparse.precision_at_k(X, Y, 1) > 0.8
-    for told in (
-        dict(loss='softmax'),
-        dict(solver='exact'),
-        dict(average=True),
-        dict(early_stopping=True, max_epochs=9),
-        dict(weights='support'),
-    ):
+    cases = [dict(loss='softmax'), dict(solver='exact'), dict(average=True)]
+    cases += [dict(early_stopping=True, max_epochs=9), dict(weights='support')]
+    for told in cases:
         other = SoftmaxClassifier(**told).fit(scipy.sparse.csr_array(X), Y)
         assert other.settings_.get('loss', 'softmax') == 'softmax' and other._scale == 1
     assert SoftmaxClassifier().fit(X, Y.argmax(1)).settings_['loss'] == 'softmax'

@@ -103,15 +103,9 @@ def test_results_are_complete():
         rows = list(csv.DictReader(file))
     tasks = {(row['task'], row['method']) for row in rows}
     for name in ('mnist', 'bibtex', 'delicious', 'brown', 'docstrings'):
-        for method in (
-            'OneVsEach',
-            'NCE',
-            'ImportanceSampled',
-            'SGD',
-            'UMax',
-            'ImplicitSGD',
-            'ImplicitSGD m=5',
-        ):
+        cases = ['OneVsEach', 'NCE', 'ImportanceSampled', 'SGD', 'UMax', 'ImplicitSGD']
+        cases += ['ImplicitSGD m=5']
+        for method in cases:
             assert (f'table, {name}, pass 50', method) in tasks
     for name in ('mnist', 'bibtex', 'delicious'):
         for case in ('theirs', 'ours', 'theirs, start log K', 'ours, start zero'):
