@@ -33,17 +33,10 @@ def exact_omega(t):
 
 def test_omega_within_four_ulp():
     rng = np.random.default_rng(0)
-    points = np.concatenate(
-        [
-            rng.uniform(-700, -45, 400),
-            rng.uniform(-46, 60, 2000),
-            np.exp(rng.uniform(0, math.log(1e8), 800)),
-            np.nextafter([-45, -2, 1, 4.2], -1e9),
-            [-45, -2, 1, 4.2],
-            np.nextafter([-45, -2, 1, 4.2], 1e9),
-            [-700, 1e8],
-        ]
-    )
+    spread = rng.uniform(-700, -45, 400), rng.uniform(-46, 60, 2000)
+    large, knots = np.exp(rng.uniform(0, math.log(1e8), 800)), np.array([-45, -2, 1, 4.2])
+    around = np.nextafter(knots, -1e9), knots, np.nextafter(knots, 1e9)
+    points = np.concatenate([*spread, large, *around, [-700, 1e8]])
     values = wright_omega(points)
     for t, w in zip(points, values):
         with mpmath.workdps(50):

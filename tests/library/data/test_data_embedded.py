@@ -367,16 +367,8 @@ def toy(cache, tmp_path, monkeypatch):
 
 
 def test_what_is_read_from_a_package(toy, capsys, recwarn):
-    assert toy.names.tolist() == sorted(
-        [
-            'toy_documented.solve',
-            'toy_documented.Base',
-            'toy_documented.Child',
-            'toy_documented.Base.fit',
-            'toy_documented.Base.size',
-            'toy_documented.others.helper',
-        ]
-    )
+    names = ['Base', 'Base.fit', 'Base.size', 'Child', 'others.helper', 'solve']
+    assert toy.names.tolist() == [f'toy_documented.{name}' for name in names]
     texts = {}
     for text, owner in zip(toy.texts.tolist(), toy.owners.tolist()):
         texts.setdefault(toy.names[owner], []).append(text)
@@ -386,10 +378,8 @@ def test_what_is_read_from_a_package(toy, capsys, recwarn):
         'a : float, any number',
         'The number at to divide.',
     ]
-    assert texts['toy_documented.others.helper'] == [
-        'Help with the other things.',
-        'First print a number.',
-    ]
+    told = ['Help with the other things.', 'First print a number.']
+    assert texts['toy_documented.others.helper'] == told
     links = {tuple(toy.names[list(link)]) for link in toy.links}
     assert links == {
         ('toy_documented.solve', 'toy_documented.Base.fit'),

@@ -1206,19 +1206,9 @@ def settings_of_any_kind():
     X, y = rows()
     triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
     pairs = np.array([[i, (3 * i) % 7] for i in range(12)])
-    values = {
-        'None': None,
-        'text': 'x',
-        'nan': np.nan,
-        'minus': -1,
-        'list': [],
-        'object': object(),
-        'array': np.arange(2),
-        'table': np.arange(40.0).reshape(8, 5) / 7,
-        'tables': {'a': np.arange(40.0).reshape(8, 5) / 7},
-        'large': 10**400,
-        'lines': Lines(),
-    }
+    table = np.arange(40.0).reshape(8, 5) / 7
+    values = [None, 'x', np.nan, -1, 10**400, [], object(), np.arange(2), table, {'a': table}]
+    values.append(Lines())
     skip = {'verbose', 'warm_start', 'average', 'fit_intercept', 'biases', 'id_features'}
     skip |= {'exclude_self', 'early_stopping'}
 
@@ -1249,8 +1239,9 @@ def settings_of_any_kind():
             for name in make().get_params():
                 if name in skip:
                     continue
-                for word, value in values.items():
-                    yield f'{kind} {name}={word}', case(make, name, value, data)
+                for value in values:
+                    shown = f'{value!r:.20}'.replace('\n', ' ')
+                    yield f'{kind} {name}={shown}', case(make, name, value, data)
 
     return every(cases())
 

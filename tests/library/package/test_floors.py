@@ -22,13 +22,8 @@ LOW = {'core', 'data', *CHAPTERS}  # floors 0 to 2
 TOP = {'numpy', 'scipy'} | sys.stdlib_module_names  # what floors 0 to 2 may import at the top
 LATE = {'scipy.optimize', 'scipy.stats'}  # slow to import: inside functions only
 ESTIMATORS = {  # the modules that define estimators, and they alone, import scikit-learn at the top
-    'core/estimator.py',
-    'softmax/classifier.py',
-    'bound/classifier.py',
-    'bound/tagger.py',
-    'softmax/support.py',
-    'similarity/model.py',
-    'ordinal/embedding.py',
+    *('core/estimator.py', 'softmax/classifier.py', 'softmax/support.py', 'bound/classifier.py'),
+    *('bound/tagger.py', 'similarity/model.py', 'ordinal/embedding.py'),
 }
 HEAVY = (
     'matplotlib ipywidgets sklearn dask distributed nbdev fastcore pandas tqdm pooch IPython'

@@ -375,16 +375,10 @@ def test_pictures_are_the_same_in_every_process(tmp_path):
         ' extreme_opt.show import picture; f = plt.figure(); plt.plot([1, 3, 2]);'
         ' sys.stdout.buffer.write(picture(f))'
     )
-    raw = [
-        subprocess.run(
-            [sys.executable, '-c', code],
-            capture_output=True,
-            check=True,
-            timeout=120,
-            env={**os.environ, 'PYTHONHASHSEED': seed},
-        ).stdout
-        for seed in ('1', '2')
-    ]
+    raw, options = [], dict(capture_output=True, check=True, timeout=120)
+    for seed in ('1', '2'):
+        env = {**os.environ, 'PYTHONHASHSEED': seed}
+        raw.append(subprocess.run([sys.executable, '-c', code], env=env, **options).stdout)
     assert raw[0] == raw[1] and raw[0][:4] == b'\x89PNG' and b'tEXt' not in raw[0]
     assert b'tIME' not in raw[0]
 

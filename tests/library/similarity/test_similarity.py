@@ -93,21 +93,11 @@ def test_single_precision_keeps_the_value():
         + (3e-5 * rng.normal(size=(size, k))).astype(np.float32)
         for size, sign in ((m, -1.0), (n, 1.0))
     )
-    terms = AllPairs(
-        [[0, 0]],
-        n_left=m,
-        n_right=n,
-        dtype=np.float32,
-        n_components=k,
-        left=Linear(),
-        right=Linear(),
-    ).terms
+    sides = dict(n_left=m, n_right=n, left=Linear(), right=Linear())
+    terms = AllPairs([[0, 0]], dtype=np.float32, n_components=k, **sides).terms
     exact = 0.5 * ((P.astype(float) @ Q.T.astype(float) + 1) ** 2).sum()
-    plain = (
-        0.5 * m * n
-        + (P.sum(0, dtype=np.float32) * Q.sum(0, dtype=np.float32)).sum()
-        + 0.5 * ((P.T @ P) * (Q.T @ Q)).sum()
-    )
+    sums = P.sum(0, dtype=np.float32) * Q.sum(0, dtype=np.float32)
+    plain = 0.5 * m * n + sums.sum() + 0.5 * ((P.T @ P) * (Q.T @ Q)).sum()
     assert abs(plain / exact - 1) > 0.5
     assert abs(unseen_value(left_gramian(terms, P), right_gramian(terms, Q)) / exact - 1) < 1e-5
 

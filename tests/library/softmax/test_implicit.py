@@ -85,17 +85,9 @@ def test_extreme_instances_hold(log10_rate, log10_square, gap, old, n_classes):
     noise = 1e-9 * (1 + abs(u) + old + rate * min(u, 1.0) + move)
     assert abs(move - (-rate * math.expm1(-u) + u - old)) <= noise
     # the drop of the gap can be bounded: Prop. 2, corrected
-    assert (
-        move / stiffness
-        <= max(
-            rate / stiffness,
-            math.log(2) * max(0.0, math.log(rate / stiffness) + log_others + gap - old),
-        )
-        + abs(gap)
-        + log_others
-        + old
-        + 50
-    )
+    slope = rate / stiffness
+    far = math.log(2) * max(0.0, math.log(slope) + log_others + gap - old)
+    assert move / stiffness <= max(slope, far) + abs(gap) + log_others + old + 50
 
 
 @settings(max_examples=300, deadline=None)

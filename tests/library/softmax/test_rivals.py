@@ -38,16 +38,8 @@ def every_kind():
 
 KINDS = list(every_kind())
 NAMES = [
-    ' '.join(
-        [
-            kind.__name__,
-            *(
-                v if isinstance(v, str) else 'array' if isinstance(v, np.ndarray) else f'm{v}'
-                for v in s.values()
-            ),
-        ]
-    )
-    for kind, s in KINDS
+    ' '.join([kind.__name__, *('array' if np.ndim(v) else str(v) for v in settings.values())])
+    for kind, settings in KINDS
 ]
 
 

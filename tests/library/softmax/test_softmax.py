@@ -308,21 +308,10 @@ def test_a_lift_of_another_member_reaches_the_same_place():
 def test_never_overflows(dtype):
     problem, params = made(n_samples=40, n_classes=30, dtype=dtype)
     problem.unpack(params)[0][:] *= 1e3  # gaps in the thousands, log-normalizers near 3
-    run = minimize(
-        problem,
-        UMax(learning_rate=1e3, learning_rate_decay=1.0),
-        params,
-        max_epochs=20,
-        loss_subset=0,
-    )
+    limits, steps = dict(max_epochs=20, loss_subset=0), dict(learning_rate_decay=1.0)
+    run = minimize(problem, UMax(1e3, **steps), params, **limits)
     assert np.isfinite(run.state.params).all() and run.state.n_resets > 0
-    lost = minimize(
-        problem,
-        UMax(learning_rate=1e3, threshold=np.inf, learning_rate_decay=1.0),
-        params,
-        max_epochs=20,
-        loss_subset=0,
-    )
+    lost = minimize(problem, UMax(1e3, threshold=np.inf, **steps), params, **limits)
     assert 'not finite' in lost.message and 'UMax and ImplicitSGD' in lost.message
 
 
