@@ -176,11 +176,8 @@ def _at(name):
         problem, function = _double_sum(dense=dense), getattr(double_sum, name)
         return function(problem, weights, sample, classes, *more.values())
 
-    given = dict(
-        weights=np.zeros((4, 5)),
-        sample=np.arange(6, dtype=np.int32),
-        classes=np.ones((6, 2), np.int32),
-    )
+    sample, classes = np.arange(6, dtype=np.int32), np.ones((6, 2), np.int32)
+    given = dict(weights=np.zeros((4, 5)), sample=sample, classes=classes)
     if name == 'add_rows':
         given['slopes'] = np.ones((6, 2))
     return [(call, given | dict(dense=dense)) for dense in (True, False)]

@@ -588,13 +588,8 @@ def test_schedule_of_writes(tmp_path, monkeypatch):
     cases += [('1000s', [0, 7]), ('0s', list(range(8)))]
     for every, steps in cases:
         written.clear()
-        minimize(
-            make_problem(),
-            Steady(1e-3),
-            max_iter=7,
-            checkpoint=tmp_path / 'run.npz',
-            checkpoint_every=every,
-        )
+        settings = dict(max_iter=7, checkpoint=tmp_path / 'run.npz', checkpoint_every=every)
+        minimize(make_problem(), Steady(1e-3), **settings)
         assert written == steps, every
 
 

@@ -514,11 +514,8 @@ def anchors_of_another_problem():
     params = problem.init_params(0)
     full, kept = problem.svrg_anchor(params)
     batch = problem.draw(np.random.default_rng(0), 4)
-    wrong = dict(
-        kept=(params.copy(), full, kept[:3]),
-        full=(params.copy(), full[:5], kept),
-        old=(params[:4], full, kept),
-    )
+    wrong = dict(full=(params.copy(), full[:5], kept), old=(params[:4], full, kept))
+    wrong['kept'] = params.copy(), full, kept[:3]
     return every(
         (
             name,
