@@ -253,14 +253,9 @@ def test_a_row_whose_scores_overflow_leaves_the_others_as_they_are():
 
 def test_a_map_with_unit_blocks_is_the_multinomial_problem():
     plain, params = made(ridge=0.05, prior=[1, 2, 0.5, 3], sample_weight=1 + np.arange(40) % 3)
-    mapped = LogLinear(
-        list(plain.features),
-        plain.labels,
-        feature_map=lambda x: np.kron(np.eye(4), x),
-        ridge=0.05,
-        prior=[1, 2, 0.5, 3],
-        sample_weight=1 + np.arange(40) % 3,
-    )
+    options = dict(ridge=0.05, prior=[1, 2, 0.5, 3], sample_weight=1 + np.arange(40) % 3)
+    blocks = lambda x: np.kron(np.eye(4), x)  # noqa: E731
+    mapped = LogLinear(list(plain.features), plain.labels, feature_map=blocks, **options)
     assert mapped.loss(params) == pytest.approx(plain.loss(params))
     np.testing.assert_allclose(mapped.grad(params), plain.grad(params), atol=1e-10)
     for order in ('smallest', 'largest'):
@@ -475,14 +470,9 @@ def test_scikit_learn_accepts_it(solver):
     }
     # weighted and repeated rows draw other batches, and give `quasi` another first bound: the same
     # minimum, reached to the tolerance (next test)
-    spared = (
-        {
-            'check_sample_weight_equivalence_on_dense_data',
-            'check_sample_weight_equivalence_on_sparse_data',
-        }
-        if solver in (*STOCHASTIC, 'quasi')
-        else set()
-    )
+    spared = set()
+    if solver in (*STOCHASTIC, 'quasi'):
+        spared = {f'check_sample_weight_equivalence_on_{kind}_data' for kind in ('dense', 'sparse')}
     assert not set(failed) - spared, failed
     assert sum(result['status'] == 'passed' for result in results) > 50
 
@@ -826,12 +816,8 @@ def test_edited_weights_are_where_a_warm_start_begins():
             spoiled.fit(X, two)
     with pytest.raises(ValueError, match='X has 4 columns and the last fit had 5'):
         BoundClassifier(warm_start=True).fit(X, y).fit(X[:, :4], y)
-    model = (
-        BoundClassifier(warm_start=True, tol=1e-10)
-        .fit(X, y)
-        .set_params(fit_intercept=False)
-        .fit(X, y)
-    )
+    model = BoundClassifier(warm_start=True, tol=1e-10).fit(X, y)
+    model.set_params(fit_intercept=False).fit(X, y)
     plain = BoundClassifier(fit_intercept=False, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-4)
 

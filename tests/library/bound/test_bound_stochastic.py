@@ -93,11 +93,8 @@ def test_batch_of_all_is_the_batch_step():
 
     whole = Everything(problem.features, problem.labels, 3, ridge=problem.ridge)
     for curvature in ('batch', 'average'):
-        ours = minimize(
-            whole,
-            StochasticMajorizer(curvature=curvature, learning_rate_decay=0.0, batch_size=150),
-            max_iter=1,
-        )
+        settings = dict(curvature=curvature, learning_rate_decay=0.0, batch_size=150)
+        ours = minimize(whole, StochasticMajorizer(**settings), max_iter=1)
         want = minimize(problem, Majorizer('smallest', 1.0), max_iter=1).state.params
         np.testing.assert_allclose(ours.state.params, want, atol=1e-10)
 

@@ -75,11 +75,8 @@ def test_blocks_settle_near_the_wanted_time():
 def copied(tmp_path):
     "The package in a folder of its own, with nothing compiled."
     folder = tmp_path / 'package'
-    shutil.copytree(
-        Path(compiled.__file__).parents[1],
-        folder / 'extreme_opt',
-        ignore=shutil.ignore_patterns('__pycache__'),
-    )
+    source, ignore = Path(compiled.__file__).parents[1], shutil.ignore_patterns('__pycache__')
+    shutil.copytree(source, folder / 'extreme_opt', ignore=ignore)
     return folder
 
 

@@ -24,12 +24,9 @@ class Logistic(LeastSquares):
 
     def grad_at(self, params, batch):
         margins = self.targets[batch] * (self.features[batch] @ params)
-        return (
-            self.n_samples
-            / len(margins)
-            * ((-self.targets[batch] / (1 + np.exp(margins))) @ self.features[batch])
-            + self.ridge * params
-        )
+        slopes = -self.targets[batch] / (1 + np.exp(margins))
+        share = self.n_samples / len(margins)
+        return share * (slopes @ self.features[batch]) + self.ridge * params
 
     def warmup_problem(self):
         return type(self)(self.features[:2], self.targets[:2], self.ridge)

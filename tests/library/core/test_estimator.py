@@ -44,11 +44,8 @@ class Centroids(Classifier):
         X, labels = self._enter(X, y)
         picks = scipy.sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
         sums = picks @ X
-        self.means_ = (
-            (1 - self.shrink)
-            * np.asarray(sums.todense() if scipy.sparse.issparse(sums) else sums)
-            / np.bincount(labels)[:, None]
-        )
+        sums = np.asarray(sums.todense() if scipy.sparse.issparse(sums) else sums)
+        self.means_ = (1 - self.shrink) * sums / np.bincount(labels)[:, None]
         return self
 
     def _scores(self, X):
@@ -413,10 +410,7 @@ def test_load_refuses_what_is_not_its_own(data, tmp_path):
     with pytest.raises(ValueError, match="holds 'extreme_opt run', not 'extreme_opt model'"):
         Centroids.load(path)
     for change, word in (
-        (
-            [*spec[:2], spec[2] | dict(strange=1), spec[3]],
-            "a setting 'strange', which this version",
-        ),
+        ([*spec[:2], spec[2] | dict(strange=1), spec[3]], "a setting 'strange', which this"),
         (['os', 'system', {}, {}], 'names system of module os, which is not there'),
         (['subprocess', 'Popen', {}, {}], 'names Popen of module subprocess'),
         ([1, 2], 'cannot be read'),
@@ -588,14 +582,8 @@ def test_settings_of_estimators_are_declared_once():
         *('left', 'right', 'impute', 'row_weights', 'column_weights', 'columns', 'cold_start'),
         'metric',
     }
-    for kind in (
-        BoundClassifier,
-        LinearChainCRF,
-        OrdinalEmbedding,
-        SimilarityModel,
-        SoftmaxClassifier,
-        *(EASE, ItemNeighbors, RP3beta),
-    ):
+    kinds = [BoundClassifier, LinearChainCRF, OrdinalEmbedding, SoftmaxClassifier]
+    for kind in [*kinds, SimilarityModel, EASE, ItemNeighbors, RP3beta]:
         names = set(kind().get_params())
         missing = names - set(kind._settings) - elsewhere
         if kind is OrdinalEmbedding:

@@ -729,13 +729,16 @@ def test_a_state_that_cannot_be_saved_says_so_before_the_first_step(tmp_path):
 
 
 SCALARS = [np.float32(0.1), np.int64(3), np.bool_(True), np.arange(6).reshape(2, 3)[:, ::2]]
+
+
+def some_of(inner):
+    lists = st.lists(inner, max_size=3)
+    return lists | lists.map(tuple) | st.dictionaries(st.text(), inner, max_size=3)
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(SCALARS),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.lists(inner, max_size=3).map(tuple)
-        | st.dictionaries(st.text(), inner, max_size=3)
-    ),
+    some_of,
     max_leaves=12,
 )
 
@@ -1046,14 +1049,9 @@ def test_two_processes_may_write_one_path(tmp_path):
     "Every look between 120 writes of two processes finds one file, whole, of one of them."
     path = tmp_path / 'run.npz'
     write_atomically(path, {'number': 0}, {'a0': np.zeros(2000)})
-    writers = [
-        subprocess.Popen(
-            [sys.executable, '-c', WRITER, str(path), str(number)],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for number in (1, 2)
-    ]
+    command, options = [sys.executable, '-c', WRITER, str(path)], dict(text=True)
+    options['stderr'] = subprocess.PIPE
+    writers = [subprocess.Popen([*command, number], **options) for number in '12']
     looks = 0
     while any(writer.poll() is None for writer in writers) or looks < 10:
         meta, arrays = read_file(path)

@@ -93,12 +93,8 @@ def test_size_of_the_default_problem(default):
     assert default.n_classes > 2000 and default.n_samples > 25_000 and default.n_features > 5000
     assert default.stats['n_sentences_shared'] > default.stats['n_sentences'] / 3
     assert default.stats['n_rows'] == default.n_samples
-    kept = (
-        default.stats['n_rows_clean']
-        - default.stats['n_rows_of_small_classes']
-        - default.stats['n_rows_without_known_word']
-    )
-    assert kept == default.n_samples
+    left_out = [default.stats[f'n_rows_{of}'] for of in ('of_small_classes', 'without_known_word')]
+    assert default.stats['n_rows_clean'] - sum(left_out) == default.n_samples
 
 
 def test_dropped_sentences_are_the_shared_ones(default):
@@ -282,11 +278,8 @@ def test_a_missing_package_is_one_clear_line(cache):
 
 def test_default_packages_are_those_installed(monkeypatch):
     find = multiclass.importlib.util.find_spec
-    monkeypatch.setattr(
-        multiclass.importlib.util,
-        'find_spec',
-        lambda name: None if name in ('matplotlib', 'sklearn') else find(name),
-    )
+    some = lambda name: None if name in ('matplotlib', 'sklearn') else find(name)  # noqa: E731
+    monkeypatch.setattr(multiclass.importlib.util, 'find_spec', some)
     assert list(multiclass._installed(None)) == ['numpy', 'scipy']
 
 
@@ -399,11 +392,8 @@ def test_shared_sentence_of_the_toy(toy):
 
 
 def test_modules_that_do_not_import_are_passed_over(toy):
-    assert [module.__name__ for module in public_modules('toy_documented')] == [
-        'toy_documented',
-        'toy_documented.others',
-        'toy_documented.solvers',
-    ]
+    names = ['toy_documented', 'toy_documented.others', 'toy_documented.solvers']
+    assert [module.__name__ for module in public_modules('toy_documented')] == names
 
 
 @settings(max_examples=200, deadline=None)

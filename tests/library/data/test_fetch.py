@@ -458,15 +458,12 @@ def test_a_file_of_another_length_is_refused_for_every_set(home, tmp_path, name)
 def test_two_fetches_at_once(toy):
     "Eight threads want the same set; each gets it, whole."
     toy('pack.zip', packed='archive')
-    found, threads = [], []
-    for _ in range(8):
-        threads.append(
-            threading.Thread(
-                target=lambda: found.append(
-                    (data.fetch('toy', quiet=True) / 'good.csv').read_bytes()
-                )
-            )
-        )
+    found = []
+
+    def fetched():
+        found.append((data.fetch('toy', quiet=True) / 'good.csv').read_bytes())
+
+    threads = [threading.Thread(target=fetched) for _ in range(8)]
     for one in threads:
         one.start()
     for one in threads:
@@ -619,14 +616,9 @@ def test_load_reads_what_fetch_would_bring(tmp_path):
     scaled = data.load('uci-multiclass', folder=tmp_path, table='Vowel')
     assert scaled.features.tolist() == [[-1, 1], [1, -1], [0, 0]]  # by the training rows
 
-    (tmp_path / 'food100-dataset.zip').write_bytes(
-        zipped(
-            (
-                'food100-dataset/all-triplets.csv',
-                b'a.jpg; b.jpg; c.jpg\na.jpg;b.jpg;c.jpg\nb.jpg;c.jpg;a.jpg\n',
-            )
-        )
-    )
+    food = b'a.jpg; b.jpg; c.jpg\na.jpg;b.jpg;c.jpg\nb.jpg;c.jpg;a.jpg\n'
+    packed = zipped(('food100-dataset/all-triplets.csv', food))
+    (tmp_path / 'food100-dataset.zip').write_bytes(packed)
     food = data.load('food100', folder=tmp_path, test_size=0)
     assert food.names.tolist() == ['a.jpg', 'b.jpg', 'c.jpg']
     assert food.triplets.tolist() == [[0, 1, 2], [1, 2, 0]]
@@ -636,18 +628,10 @@ def test_load_reads_what_fetch_would_bring(tmp_path):
     chunks = data.load('conll2000', folder=tmp_path, min_count=1)
     assert chunks.class_names.tolist() == ['B-NP', 'B-VP']
     assert len(chunks.train) == len(chunks.test) == 3
-    row = [
-        name
-        for name, value in zip(chunks.feature_names, chunks.features[[1]].toarray()[0])
-        if value
-    ]
-    assert row == [
-        'word-1=He',
-        'word=ran',
-        'end=ran',
-        'tag-1=PRP',
-        'tag=VBD',
-    ]  # nothing leaks from the next sentence
+    there = chunks.features[[1]].toarray()[0] != 0
+    # nothing leaks from the next sentence
+    names = ['word-1=He', 'word=ran', 'end=ran', 'tag-1=PRP', 'tag=VBD']
+    assert np.array(chunks.feature_names)[there].tolist() == names
 
 
 EDGES = {'chameleon_edges.csv': '1,2\n'}
@@ -768,11 +752,8 @@ def test_real_mnist(real):
 def test_real_brown(real):
     "Tokens, sentences, word types and the vocabulary at ten occurrences."
     found = data.load('brown')
-    assert (found.stats['n_tokens'], found.stats['n_sentences'], found.stats['n_words']) == (
-        1_161_192,
-        57_340,
-        49_815,
-    )
+    counts = [found.stats[f'n_{name}'] for name in ('tokens', 'sentences', 'words')]
+    assert counts == [1_161_192, 57_340, 49_815]
     assert found.n_classes == 8504 == len(np.unique(found.labels))
     assert round(1000 * found.n_samples / 1_161_192) == 918
     assert np.bincount(found.labels)[np.flatnonzero(found.class_names == 'the')[0]] == 69_971
@@ -835,21 +816,13 @@ def test_real_files_have_the_checksums_of_the_table(real, tmp_path):
     compared = 0
     for name, one in data.DATASETS.items():
         for kept in (k for remote in one.downloads for k in remote.files):
-            path = next(
-                (
-                    p
-                    for p in (real / name / kept.name, real / name / (kept.name + '.gz'))
-                    if p.exists()
-                ),
-                None,
-            )
+            places = real / name / kept.name, real / name / (kept.name + '.gz')
+            path = next((place for place in places if place.exists()), None)
             if path is None or not kept.hash or kept.hash.startswith('git:'):
                 continue
-            content = (
-                gzip.decompress(path.read_bytes())
-                if path.suffix == '.gz' and not kept.name.endswith('.gz')
-                else path.read_bytes()
-            )
+            content = path.read_bytes()
+            if path.suffix == '.gz' and not kept.name.endswith('.gz'):
+                content = gzip.decompress(content)
             assert (hashlib.sha256(content).hexdigest(), len(content)) == (kept.hash, kept.size), (
                 kept.name
             )

@@ -679,11 +679,8 @@ def test_arff_words_and_weights():
     with pytest.raises(ValueError, match='weight -1.0 at row 0 of toy.txt'):
         arff_of('{red,blue}', 'blue,1,{-1}')
     with pytest.raises(ValueError, match='sample_weight'):
-        data.prepare(
-            formats.Multilabel(
-                csr_array(np.eye(2)), np.arange(2), np.arange(3), sample_weight=np.ones(2)
-            )
-        )
+        rows = csr_array(np.eye(2)), np.arange(2), np.arange(3)
+        data.prepare(formats.Multilabel(*rows, sample_weight=np.ones(2)))
 
 
 @pytest.mark.parametrize(

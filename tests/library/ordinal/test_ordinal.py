@@ -80,14 +80,8 @@ def test_lazy_is_dense(dtype, size):
     for loss, rows, ridge, share in itertools.product(
         LOSSES[::2], (answers(), fours()), (0.0, 2.0), (1.0, 0.1)
     ):
-        problem = Comparisons(
-            rows,
-            3,
-            loss,
-            ridge=ridge,
-            dtype=dtype,
-            weights=np.random.default_rng(0).random(len(rows)) + 0.1,
-        )
+        weights = np.random.default_rng(0).random(len(rows)) + 0.1
+        problem = Comparisons(rows, 3, loss, ridge=ridge, dtype=dtype, weights=weights)
         old, batch = problem.init_params(0), problem.draw(np.random.default_rng(1), 4 * size * 10)
         full, kept = problem.svrg_anchor(old)
         lazy, dense = old.copy(), old.copy()
@@ -141,11 +135,8 @@ def test_the_automatic_step_never_blows_up(loss):
             problem, SVRG(SBB(), size), scale * problem.init_params(seed), max_iter=15, seed=seed
         )
         losses = run.column('loss')
-        assert (
-            np.isfinite(losses).all()
-            and losses.max() <= 1.15 * losses[0]
-            and losses[-1] < losses[0]
-        ), (seed, size, scale)
+        assert np.isfinite(losses).all() and losses.max() <= 1.15 * losses[0], (seed, size, scale)
+        assert losses[-1] < losses[0], (seed, size, scale)
 
 
 def test_states_of_svrg_are_fixed_and_counted():
@@ -399,11 +390,8 @@ def test_a_fit_that_has_not_converged_says_so_and_names_a_setting():
     ]
     for changed, words in cases:
         said = told(OrdinalEmbedding(**changed), rows)
-        assert (
-            len(said) == 1
-            and said[0].startswith('OrdinalEmbedding.fit did not converge: ')
-            and words in said[0]
-        ), (changed, said)
+        assert len(said) == 1 and words in said[0], (changed, said)
+        assert said[0].startswith('OrdinalEmbedding.fit did not converge: ')
         assert (
             set(re.findall(r'[a-z]+_[a-z]+|solver|tol\b', said[0].rpartition(';')[2])) <= settings
         )

@@ -423,12 +423,8 @@ def test_every_pair_of_blocks_meets_once():
         }
         for r in range(n):
             now = [turn for turn in turns if turn.round == r]
-            assert (
-                len(now)
-                == len({turn.part for turn in now})
-                == len({turn.block for turn in now})
-                == n
-            )
+            assert len({turn.part for turn in now}) == len({turn.block for turn in now}) == n
+            assert len(now) == n
 
 
 @pytest.mark.parametrize('implicit', [True, False])

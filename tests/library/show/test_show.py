@@ -86,12 +86,8 @@ def test_a_solver_is_known_by_many_names():
 
     for one in (SGD, 'sgd', 'SGD', 'SGD, rate 0.1', 'sgd (float32)'):
         assert style_of(one) == style_of('SGD'), one
-    assert (
-        style_of(GradientDescent())
-        == style_of('gd')
-        != style_of(GradientDescent(scaling='adagrad'))
-        == style_of('AdaGrad')
-    )
+    adagrad = style_of(GradientDescent(scaling='adagrad'))
+    assert style_of(GradientDescent()) == style_of('gd') != adagrad == style_of('AdaGrad')
 
     class SVRG:
         step_rule = type('SBB', (), {})()
@@ -199,12 +195,8 @@ def test_a_map_with_ellipses_groups_and_a_bar():
     )
     rings = [line.get_xydata() for line in made.lines if len(line.get_xdata()) == 61]
     assert len(rings) == 8 and len(made.texts) == 8
-    inside = np.mean(
-        [
-            ((rings[0] - rings[0].mean(0)) ** 2 @ np.array([1 / 0.3**2, 1 / 0.1**2])).mean()
-            / (-2 * np.log(0.05))
-        ]
-    )
+    square = (rings[0] - rings[0].mean(0)) ** 2 @ np.array([1 / 0.3**2, 1 / 0.1**2])
+    inside = square.mean() / (-2 * np.log(0.05))
     assert abs(inside - 1) < 0.15
     assert [text.get_text() for text in made.get_legend().get_texts()] == ['a', 'b', 'c']
     assert len(made.artists) == 1 and 'km' in made.artists[0].txt_label.get_text()

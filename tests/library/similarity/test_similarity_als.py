@@ -65,12 +65,11 @@ def test_half_steps_are_exact(m, n, k, share, seed, penalty, weight, ridge, bias
 def test_same_minimum_as_scipy(options):
     problem = made(5, 4, n_components=2, ridge=0.5, **options)
     run = minimize(problem, ALS(), max_iter=3000, tol=1e-14, record_every=50)
-    found = min(
-        scipy.optimize.minimize(
-            problem.loss, problem.init_params(seed), jac=problem.grad, method='BFGS', tol=1e-9
-        ).fun
-        for seed in range(5)
-    )
+    found, options = [], dict(jac=problem.grad, method='BFGS', tol=1e-9)
+    for seed in range(5):
+        start = problem.init_params(seed)
+        found.append(scipy.optimize.minimize(problem.loss, start, **options).fun)
+    found = min(found)
     ours = min(
         minimize(problem, ALS(), problem.init_params(seed), max_iter=500).history[-1]['loss']
         for seed in range(5)

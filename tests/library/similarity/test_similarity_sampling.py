@@ -38,11 +38,8 @@ OPTIONS = [
     dict(penalty='all'),
     dict(biases=True),
     dict(impute=0.0),
-    dict(
-        row_weights=np.linspace(0.5, 2, 4),
-        column_weights=np.linspace(2, 0.5, 3),
-        pair_weights=np.linspace(0.2, 2, 5),
-    ),
+    dict(row_weights=np.linspace(0.5, 2, 4), pair_weights=np.linspace(0.2, 2, 5)),
+    dict(column_weights=np.linspace(2, 0.5, 3), pair_weights=np.linspace(2, 0.2, 5)),
     dict(impute=(np.linspace(-1, 1, 8).reshape(4, 2), np.linspace(1, -1, 6).reshape(3, 2))),
     dict(unobserved_weight=0.0),
 ]

@@ -36,11 +36,8 @@ def planted(n_samples=400, n_features=8, n_classes=6, noise=1.0, seed=0, dtype=n
 
 SOLVERS = ('exact', 'implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled', 'lbfgs')
 STOCHASTIC = {
-    name: 'rows of weight two are drawn more often, not twice in the same order'
-    for name in (
-        'check_sample_weight_equivalence_on_dense_data',
-        'check_sample_weight_equivalence_on_sparse_data',
-    )
+    f'check_sample_weight_equivalence_on_{kind}_data': 'rows of weight two are drawn more often'
+    for kind in ('dense', 'sparse')
 }
 
 
@@ -721,14 +718,9 @@ def test_ridge_is_that_of_the_other_classifiers(n_classes):
 def test_repeated_entries_are_their_sum(solver):
     X, y = planted(150, dtype=np.float64)
     whole = scipy.sparse.csr_array(X)
-    parts = scipy.sparse.csr_array(
-        (
-            np.stack([whole.data / 4, whole.data * 3 / 4], 1).ravel(),
-            whole.indices.repeat(2),
-            2 * whole.indptr,
-        ),
-        shape=whole.shape,
-    )
+    values = np.stack([whole.data / 4, whole.data * 3 / 4], 1).ravel()
+    parts = values, whole.indices.repeat(2), 2 * whole.indptr
+    parts = scipy.sparse.csr_array(parts, shape=whole.shape)
     kept = parts.data.copy(), parts.indices.copy()
     models = [SoftmaxClassifier(solver, max_epochs=3).fit(rows, y) for rows in (whole, parts)]
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
@@ -1218,17 +1210,10 @@ def test_named_solvers_tell_of_columns_with_different_units(solver, kind):
 
 def test_auto_keeps_what_is_given():
     X, y = planted(400, noise=4.0)
-    for given in (
-        dict(learning_rate=0.01),
-        dict(max_epochs=4),
-        dict(max_iter=3),
-        dict(learning_rate=0.01, max_epochs=2, learning_rate_decay=0.5),
-        dict(early_stopping=True),
-        dict(average=True),
-        dict(ridge=1e-3),
-        dict(n_jobs=-1),
-        dict(n_jobs=2),
-    ):
+    cases = [dict(learning_rate=0.01), dict(max_epochs=4), dict(max_iter=3), dict(average=True)]
+    cases += [dict(early_stopping=True), dict(ridge=1e-3), dict(n_jobs=-1), dict(n_jobs=2)]
+    cases.append(dict(learning_rate=0.01, max_epochs=2, learning_rate_decay=0.5))
+    for given in cases:
         model = SoftmaxClassifier('auto', **given).fit(X, y)
         assert model.score(X, y) > 0.3
         if 'learning_rate' in given:

@@ -53,12 +53,8 @@ def every_draw(problem):
             sets = list(itertools.combinations(wrong, problem.n_negatives))
             weight = np.ones(len(sets))
         else:
-            sets = list(
-                itertools.product(
-                    wrong if problem.skips_label else range(problem.n_classes),
-                    repeat=problem.n_negatives,
-                )
-            )
+            others = wrong if problem.skips_label else range(problem.n_classes)
+            sets = list(itertools.product(others, repeat=problem.n_negatives))
             weight = problem.noise_proba[np.array(sets)].prod(1)
         batches += [Draw(np.array([i]), np.array([c])) for c in sets]
         probabilities += list(weight / weight.sum() / problem.n_samples)
@@ -272,12 +268,8 @@ def test_exact_updates_are_the_plain_implicit_steps(make, kind):
                 moves = rate * shares_of(t, c)
                 moves[y] -= rate
             weights = (weights - np.outer(moves, x)) * shrink
-        np.testing.assert_allclose(
-            problem.unpack(params)[0],
-            weights,
-            rtol=1e-3 if kind == np.float32 else 1e-8,
-            atol=(1e-3 if kind == np.float32 else 1e-8) * rate,
-        )
+        tol = 1e-3 if kind == np.float32 else 1e-8
+        np.testing.assert_allclose(problem.unpack(params)[0], weights, rtol=tol, atol=tol * rate)
 
 
 @pytest.mark.parametrize('spread', [0.1, 1.0, 6.0, 15.0])
