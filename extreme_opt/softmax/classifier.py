@@ -207,9 +207,9 @@ def _spread(values: np.ndarray | None, columns: Any, n_columns: int, others: flo
     "Numbers of some columns, or of all where `columns` is None, and one for the others."
     if values is None or columns is None:
         return values
-    every = np.full(n_columns, others)
-    every[columns] = values
-    return every
+    whole = np.full(n_columns, others)
+    whole[columns] = values
+    return whole
 
 
 def _at_columns(rows: Any, columns: np.ndarray) -> Any:
