@@ -1190,10 +1190,11 @@ def test_people_residuals_name_who_guesses_and_who_turns_answers_round():
     rest = table[2:]
     assert (rest['careless'] + rest['turned'] < 0.05).all() and (rest['q_value'] > 0.05).all()
     assert (table['q_value'][:2] < 0.01).all()
-    # a row of weight two is two rows
-    twice = model.people_residuals(names[q], yes, groups=person, sample_weight=np.full(len(q), 2.0))
-    assert (twice['answers'] == 120).all()
-    got = twice.set_index('group')['error'].sort_index()
+    # a row of weight fifty is fifty rows, and so many leave no probability at zero over zero
+    weights = np.full(len(q), 50.0)
+    heavy = model.people_residuals(names[q], yes, groups=person, sample_weight=weights)
+    assert (heavy['answers'] == 3000).all() and np.isfinite(heavy['turned']).all()
+    got = heavy.set_index('group')['error'].sort_index()
     np.testing.assert_allclose(got, table.set_index('group')['error'].sort_index(), atol=0.06)
     four = np.isin(person, ['p0', 'p3', 'p6', 'p7'])  # fewer people than folds
     assert len(model.people_residuals(names[q][four], yes[four], groups=person[four])) == 4

@@ -235,6 +235,17 @@ def test_what_is_wrong_is_said_in_one_line(change, words):
     assert words in str(caught.value) and '\n' not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    'sample, others, place',
+    [(99, 1, r'sample\[0\] is 99'), (0, 99, r'\[0, 0\] is 99'), (0, -1, 'is -1')],
+)
+def test_a_draw_of_another_problem_is_named(sample, others, place):
+    problem, params = made()
+    draw = Draw(np.array([sample]), np.array([[others]]))
+    with pytest.raises(ValueError, match=place):
+        umax_updates(problem, params, draw, 0.1)
+
+
 def test_too_many_others():
     problem = made()[0]
     for wrong in (0, 5, -1):
