@@ -12,10 +12,6 @@ per pass, medians over rounds in which all jobs alternate.
   step of the page with Brent's method (its row dense and ready, its two classes in one piece of
   memory each) and the limit. On shape A the NumPy step takes some 15 times the limit, so a kernel
   12 times faster than it would have to run at 80 % of that limit.
-- `softmax_columns`: does it help to sort the columns by how often they occur? Frequent columns side
-  by side share cache lines, so that a row of frequent words touches fewer lines of the two classes.
-  On docstrings (a dozen words a row), shape A (all columns equally frequent, nothing to be gained)
-  and shape A with the n-th column drawn in proportion to 1 / n, in no order.
 - `softmax_scale`: a dense row through the contiguous kernel against the CSR kernel (60,000 rows of
   780 columns, ten classes, 30,000 updates); two threads without locks against one on shape A, and
   what two threads gain that only touch the same cells; a million classes (N = K = 1,000,000, 64
@@ -118,66 +114,6 @@ def softmax_implicit() -> Iterator[dict]:
                 ('touch the same cells', 'limit', 'machine limit'),
             )
         ]
-
-
-# ---------------------------------------------------------------------------------- sorted columns
-def frequent_first(problem: DoubleSum) -> DoubleSum:
-    "The same problem with its columns sorted by frequency."
-    rows = problem.features
-    place = np.empty(problem.n_features, np.int32)
-    place[np.argsort(-np.bincount(rows.indices, minlength=problem.n_features), kind='stable')] = (
-        np.arange(problem.n_features)
-    )
-    rows = scipy.sparse.csr_array(
-        (rows.data.copy(), place[rows.indices], rows.indptr.copy()), shape=rows.shape
-    )
-    rows.sort_indices()
-    return DoubleSum(rows, problem.labels, problem.n_classes)
-
-
-def zipf(like: DoubleSum) -> DoubleSum:
-    """Rows as long as those of another problem, with columns of very different frequency, in no
-    order."""
-    rng, (n_samples, n_features) = np.random.default_rng(1), like.features.shape
-    width = int(np.diff(like.features.indptr)[0])
-    heights = np.log(1 / np.arange(1, n_features + 1))[rng.permutation(n_features)].astype(
-        np.float32
-    )
-    columns = np.concatenate(
-        [
-            np.argpartition(
-                -(heights + rng.gumbel(size=(500, n_features)).astype(np.float32)), width, axis=1
-            )[:, :width]
-            for _ in range(n_samples // 500)
-        ]
-    )
-    rows = scipy.sparse.csr_array(
-        (
-            like.features.data,
-            np.sort(columns, axis=1).ravel().astype(np.int32),
-            like.features.indptr,
-        ),
-        shape=like.features.shape,
-    )
-    return DoubleSum(rows, like.labels, like.n_classes)
-
-
-def softmax_columns() -> Iterator[dict]:
-    wide = shape_a()
-    tasks = {'docstrings': docstrings(), 'shape A': wide, 'shape A, Zipf': zipf(wide)}
-    for task, problem in tasks.items():
-        kinds = {'as they are': problem, 'frequent first': frequent_first(problem)}
-        draw = problem.draw(np.random.default_rng(0), problem.n_samples, 1)
-        params = {name: problem.init_params() for name in kinds}
-        jobs = {
-            name: lambda name=name, one=one: implicit_updates(one, params[name], draw, RATE)
-            for name, one in kinds.items()
-        }
-        seconds = machine.alternate(jobs, ROUNDS)
-        for name in kinds:
-            took = f'{statistics.median(seconds[name]):.4f}'
-            method = f'implicit updates, columns {name}'
-            yield machine.row(method, task, took, peer='kernel')
 
 
 # ------------------------------------------------------------------------- width, threads, classes
