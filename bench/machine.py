@@ -183,12 +183,6 @@ def row(method: str, task: str, seconds: Any = '', **measured: Any) -> dict:
     return dict(peak_mb=peak_mb(), versions=versions(), date=today()) | told
 
 
-def asked(what: str, value: float, bound: float, least: bool = True) -> None:
-    "Say whether a number is as large (or as small) as was asked."
-    met = value >= bound if least else value <= bound
-    print(f'{what}: {value:.3g} (asked: {bound:g}) {"met" if met else "MISSED"}', flush=True)
-
-
 def kept(key: str, job: Callable[..., Any], *args: Any) -> Any:
     """What `job(*args)` answers (as JSON), or answered when this very code ran it before: a long
     script that was stopped goes on behind its last part."""

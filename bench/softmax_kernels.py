@@ -102,9 +102,6 @@ def softmax_implicit() -> Iterator[dict]:
         }
         seconds = machine.alternate(jobs, ROUNDS)
         middle = medians(seconds, problem)
-        for name, bound in (('vanilla', 1.0), ('numpy', 12), ('limit', 0.4)):  # of shape A
-            share = machine.ratio(seconds[name], seconds['implicit'])
-            machine.asked(f'{task}: {name} over implicit', share, bound)
         yield from [
             machine.row(method, task, f'{middle[name]:.4f}', peer=peer)
             for method, name, peer in (
@@ -128,7 +125,6 @@ def dense_rows(rounds: int = 5) -> list[dict]:
         'CSR kernel': lambda: implicit_updates(csr, two, draw, 1.0),
     }
     seconds, task = machine.alternate(jobs, rounds), '60,000 x 780 dense, 10 classes'
-    machine.asked('CSR over dense kernel', machine.ratio(*list(seconds.values())[::-1]), 3.5)
     return [
         machine.row('implicit updates', task, f'{np.median(took):.4f}', peer=peer)
         for peer, took in seconds.items()
@@ -152,10 +148,6 @@ def two_threads(rounds: int = 5) -> list[dict]:
     seconds, out = machine.alternate(jobs, rounds), []
     every_50 = np.arange(0, problem.n_samples, 50)
     losses = {n: problem.log_loss(found[n], every_50) for n in (1, 2)}
-    for what in ('update', 'touch'):
-        gain = machine.ratio(seconds[what, 1], seconds[what, 2])
-        machine.asked(f'{what}: one thread over two', gain, 1.6)
-    machine.asked('loss with two threads over one', losses[2] / losses[1], 1.05, least=False)
     for (what, n), took in seconds.items():
         told = dict(log_loss=f'{losses[n]:.3f}', passes=rounds + 1) if what == 'update' else {}
         method = 'implicit updates' if what == 'update' else 'touch the same cells'
@@ -179,7 +171,6 @@ def million(n: int = 1_000_000, width: int = 64) -> dict:
 
 def softmax_scale() -> list[dict]:
     rows, big = dense_rows() + two_threads(), machine.fresh(__file__, 'million')
-    machine.asked('peak of the process, GB', big['peak_mb'] / 1000, 2.0, least=False)
     method, task = 'ImplicitSGD, 5 others, one pass', '1,000,000 classes, 64 columns'
     told = dict(peer='kernel', log_loss=f'{big["loss"]:.2f}', n_scored=2000)
     seconds, peak = f'{big["seconds"]:.4f}', big['peak_mb']

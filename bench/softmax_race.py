@@ -42,7 +42,8 @@ import numpy as np
 import scipy.sparse
 
 SHAPES = {'A': (15_000, 5_000, 230, 4_000), 'L': (90_737, 10_000, 48, 18_207)}
-GOAL, LIMIT, ROWS, ASKED = 0.1, 100.0, 300, {'A separable': 15, 'A replaced': 6, 'L separable': 100}
+GOAL, LIMIT, ROWS = 0.1, 100.0, 300
+TASKS = ('A', 'separable'), ('A', 'replaced'), ('L', 'separable')
 RATES = (10.0, 30.0, 100.0, 300.0, 1000.0)
 SEARCH = [
     ('Adam', 0.1, 256),
@@ -211,27 +212,14 @@ def rows_at(shape: str, replaced: bool = False):
 
 def main() -> Iterator[dict]:
     peers, full = os.environ.get('EXTREME_OPT_PEERS'), os.environ.get('EXTREME_OPT_FULL')
-    for task, wanted in ASKED.items():
-        shape, kind = task.split()
-        if shape == 'L' and not full:
-            continue
-        limit = 2.5 * LIMIT if shape == 'L' else LIMIT
-        times, theirs, unfinished = [], [], []
+    for shape, kind in TASKS if full else TASKS[:2]:
+        large, task = shape == 'L', f'{shape} {kind}'
         with rows_at(shape, kind == 'replaced') as path:
-            for rate in RATES if shape == 'A' else RATES[2:3]:
+            for rate in RATES[2:3] if large else RATES:
                 found = machine.fresh(__file__, 'ours', path, rate, LIMIT)
                 yield row(task, 'ImplicitSGD', f'rate {rate:g}', found)
-                if found['loss'] < GOAL:
-                    times.append(found['seconds'])
-            if shape == 'A':
-                machine.asked(f'{task}: slowest rate over fastest', max(times) / min(times), 2.5, 0)
-            settings = LARGE if shape == 'L' else SEARCH if full else BEST
+            settings = LARGE if large else SEARCH if full else BEST
             for optimizer, rate, size in settings if peers else ():
-                given = path, optimizer, rate, size, limit
+                given = path, optimizer, rate, size, 2.5 * LIMIT if large else LIMIT
                 found = machine.fresh(__file__, 'torch_peer', *given, python=peers)
                 yield row(task, f'PyTorch {optimizer}', f'rate {rate:g}, {size} rows', found)
-                (theirs if found['loss'] < GOAL else unfinished).append(found['seconds'])
-        if theirs or unfinished:
-            least = '' if theirs else ', at least'
-            ratio = min(theirs or unfinished) / min(times)
-            machine.asked(f'{task}: PyTorch over ours{least}', ratio, wanted)

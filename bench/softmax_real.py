@@ -146,6 +146,7 @@ class Clock:
         self.cut = int(self.cut or self.now() > self.cap)
         return bool(self.cut)
 
+
 def judged(scores, X, y, proper: bool = True) -> tuple[float, float]:
     "Share of right first answers, and log-loss where scores are proper."
     right, loss = 0, 0.0

@@ -28,17 +28,6 @@ holds no measured number. A row of the table is
     where = "digits.*lbfgs.*time"      # regular expression over "task | peer | time", memory or
                                        # quality in the last place
     text = "one or two sentences"
-
-    [[aim]]                            # something that was aimed at: chapter, what, goal, and one
-                                       # of
-    share = "kernel @ task"            #   a share of the machine's limit
-    race = "ordinal_race: SVRG.*1000.*cblearn STE"      #   a race's time ratio, by "script: method
-                                                        #   | task | peer"
-    value = "similarity_gradient: AllPairs.*gradient, float32 = share"
-                                       #   "script: method | task = column",
-                                       #   the worst of the rows that fit
-    below = true                       # the goal is an upper limit
-    why = "said where it is missed"
 """
 
 from __future__ import annotations
@@ -239,53 +228,8 @@ def lines() -> list[Line]:
     return sorted(found, key=lambda line: list(CHAPTERS).index(line.chapter))
 
 
-class Aim(NamedTuple):
-    "Something aimed at, and what came of it."
-
-    chapter: str
-    what: str
-    goal: float
-    reached: float | None
-    why: str
-    below: bool = False
-
-    @property
-    def met(self) -> bool:
-        if self.reached is None:
-            return False
-        return self.reached <= self.goal if self.below else self.reached >= self.goal
-
-
-def aims() -> list[Aim]:
-    found, every = [], lines()
-    for aim in spec()['aim']:
-        if 'share' in aim:
-            hits = [share_of(aim['share']).get('share')]
-        elif 'race' in aim:
-            hits = [
-                line.time
-                for line in every
-                if line.threads in ('', '1')
-                and re.search(aim['race'], f'{line.script}: {line.method} | {line.name}')
-            ][:1]
-        else:
-            place, _, column = aim['value'].rpartition(' = ')
-            script, _, where = place.partition(': ')
-            hits = [
-                row[column]
-                for row in table(script)
-                if re.search(where, f'{row["method"]} | {row["task"]} | {row["threads"]}')
-            ]
-        below = aim.get('below', False)
-        reached = (max if below else min)((float(hit) for hit in hits if hit), default=None)
-        why = ' '.join(aim.get('why', '').split())
-        found.append(Aim(aim['chapter'], aim['what'], float(aim['goal']), reached, why, below))
-    return found
-
-
 def faults(given: list[Line] | None = None) -> list[str]:
-    """What a reader would miss: a loss or a missed aim without a reason, a race that no result
-    answers."""
+    "What a reader would miss: a loss without a reason, a race that no result answers."
     wrong = [
         f'docs/races.toml: {line.script}: "{line.name}" is won by the peer'
         f' ({", ".join(line.lost())}); say why under [[race.why]]'
@@ -294,15 +238,10 @@ def faults(given: list[Line] | None = None) -> list[str]:
     ]
     if given is not None:
         return wrong
-    wrong += [
+    return wrong + [
         f'docs/races.toml: {race["script"]}: no rows for {race["ours"]!r}'
         for race in spec()['race']
         if not lines_of(race) and table(race['script'])
-    ]
-    return wrong + [
-        f'docs/races.toml: the aim "{aim.what}" is missed; say why'
-        for aim in aims()
-        if not aim.met and not aim.why
     ]
 
 
@@ -569,7 +508,7 @@ def fold(summary: str, text: list[str]) -> list[str]:
 
 
 def index_page(folder: Path) -> list[str]:
-    found, targets = lines(), aims()
+    found = lines()
     alt = race_figure(found, folder / 'races.png')
     text = head(
         'Measurements',
@@ -626,19 +565,7 @@ def index_page(folder: Path) -> list[str]:
             + f'**{cell(method)}**, behind {names}. {why}',
             '',
         ]
-    text += fold(f'{len(reasons(found))} reasons', lost)
-
-    def cells(aim):
-        reached = 'not measured' if aim.reached is None else plain(aim.reached)
-        verdict = 'met' if aim.met else f'missed: {cell(aim.why)}'
-        return f'{CHAPTERS[aim.chapter]}: {cell(aim.what)}', plain(aim.goal), reached, verdict
-
-    return [
-        *text,
-        '## What was aimed at',
-        '',
-        *grid('Aim | Goal | Reached | Verdict', map(cells, targets)),
-    ]
+    return text + fold(f'{len(reasons(found))} reasons', lost)
 
 
 RATES = dict(
@@ -835,6 +762,4 @@ if __name__ == '__main__':
             f'{line.script:22.22s}{line.method:26.26s}{line.task:44.44s}{line.peer:22.22s} time'
             f' {time:9.3g} memory {memory:7.2g} lost {line.lost()}'
         )
-    for aim in aims():
-        print(f'{"met   " if aim.met else "missed"} {aim.what}: {aim.reached} (aim {aim.goal})')
     print('\n'.join(faults()))

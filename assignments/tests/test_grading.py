@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-import test_course_content as content
+import test_course as course
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'assignments'))
@@ -1152,20 +1152,10 @@ def begin(upto):
         one.student_side(number, item)
         one.teacher_side(number, item)
     return one
-def earns(number, item, at, mine):
-    "Points of an answer; a new process where it ended this one."
+def earns(number, end, code):
+    "Points of an answer over all tests of its question; a new process where it ended this one."
     global one
-    try:
-        one.student_side(at, mine); one.teacher_side(at, mine); one.test(number, item)
-        return one.scores[item['id']], one.messages.get(item['id'])
-    except verify.Ended as end:
-        one.session.close()
-        one = begin(number)
-        return 0, str(end)
-def earns_in_all(number, end, mine):
-    "Points of an answer over all tests of its question."
-    global one
-    total = 0
+    total, mine = 0, dict(items[number], student=code)
     try:
         one.student_side(number, mine); one.teacher_side(number, mine)
         for at in range(number + 1, end):
@@ -1178,41 +1168,25 @@ def earns_in_all(number, end, mine):
         one.session.close()
         one = begin(number)
     return total
-one, solution, first, odd, n = begin(0), None, False, [], 0
+one, odd = begin(0), []
 starts = [at for at, item in enumerate(items) if item['kind'] == 'solution'] + [len(items)]
 for number, item in enumerate(items):
-    for name, should, code in {more}.get(item['id'], []) if item['kind'] == 'solution' else []:
-        end = starts[starts.index(number) + 1]
-        points = earns_in_all(number, end, dict(item, student=code))
-        n += 1
+    for name, should, code in {answers}.get(item['id'], []) if item['kind'] == 'solution' else []:
+        points = earns(number, starts[starts.index(number) + 1], code)
         if points != should:
             odd.append([item['id'], name, points, should])
     one.student_side(number, item)
     one.teacher_side(number, item)
-    if item['kind'] == 'solution':
-        solution, first = (number, item), True
-    if item['kind'] == 'tests':
-        if one.scores[item['id']] != item['points']:
-            odd.append([item['id'], 'the reference', one.messages[item['id']]])
-        at, solved = solution
-        for name, right, code in {answers}.get(solved['id'], []):
-            if not (right or first and item['id'] not in {heavy}):
-                continue
-            points, said = earns(number, item, at, dict(solved, student=code))
-            n += 1
-            if (points == item['points']) != right:
-                odd.append([item['id'], name, said])
-        one.student_side(at, solved); one.teacher_side(at, solved)
-        first = False
-print(n, 'answers', file=sys.stderr)
+    if item['kind'] == 'tests' and one.scores[item['id']] != item['points']:
+        odd.append([item['id'], 'the reference', one.messages[item['id']]])
 one.session.close()
 print(json.dumps(odd))
 """
 
 
-def over_the_pipe(name, tmp_path, answers, more, version='a'):
-    """Answers that do not earn what they should when the tests run outside: (question, answer,
-    message)."""
+def over_the_pipe(name, version, answers, tmp_path):
+    """Answers that do not earn what they should when the tests run outside, and tests that the
+    reference does not pass there."""
     book = make.parts.read(name, version)
     (tmp_path / 'source.ipynb').write_text(json.dumps(book))
     for cell in book['cells']:  # the release's names are those of the solutions, without bodies
@@ -1230,9 +1204,7 @@ def over_the_pipe(name, tmp_path, answers, more, version='a'):
         release=str(tmp_path / 'release.ipynb'),
         kind='none' if SANDBOX else 'bubblewrap',
         scratch=str(tmp_path),
-        answers=repr(answers),
-        more=repr({question: rows for question, rows in more.items() if question != 'real'}),
-        heavy=('q7a', 'q6a'),  # fits on real data: their wrong answers run in test_course.py
+        answers=repr({question: rows for question, rows in answers.items() if question != 'real'}),
     )
     done = tell(sys.executable, '-c', code)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -1240,26 +1212,11 @@ def over_the_pipe(name, tmp_path, answers, more, version='a'):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('name', make.SETS)
-def test_answers_earn_over_the_pipe_what_they_should(name, tmp_path):
-    """The reference and the answers of the bank, right and wrong, with the arrays and counters of
+@pytest.mark.parametrize('name, version', course.VERSIONS)
+def test_answers_earn_over_the_pipe_what_they_should(name, version, tmp_path):
+    """The reference and all answers known but the fits to real data, with the arrays and counters of
     the real sets in another process."""
-    given = content.course.answers(name), content.bank(name)
-    assert over_the_pipe(name, tmp_path, *given) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('name', make.sets_of('b'))
-def test_references_of_the_other_version_earn_all_over_the_pipe(name, tmp_path):
-    assert over_the_pipe(name, tmp_path, {}, {}, 'b') == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('file', content.BLIND)
-def test_answers_written_blind_earn_over_the_pipe_what_they_should(file, tmp_path):
-    name, version, given = content.blind(file)
-    assert sum(map(len, given.values())) >= 20
-    assert over_the_pipe(name, tmp_path, {}, given, version) == []
+    assert over_the_pipe(name, version, course.answers(name, version), tmp_path) == []
 
 
 FORGED = {
@@ -1309,4 +1266,4 @@ def test_a_forged_count_does_not_hide_the_work(name, tmp_path):
     """A full sweep over all pairs in small pieces, on plain arrays and with the count of
     instructions off while it runs: the processor's time, seen from outside, gives it away."""
     question, points, code = FORGED[name]
-    assert over_the_pipe(name, tmp_path, {}, {question: [('forged', points, code)]}) == []
+    assert over_the_pipe(name, 'a', {question: [('forged', points, code)]}, tmp_path) == []
