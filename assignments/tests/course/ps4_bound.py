@@ -1,6 +1,6 @@
 """Answers to problem set 4, right and wrong, for each coding question.
 
-ANSWERS: (name, points over all tests of the question, source), two at most that fail at the same lines.
+ANSWERS: (name, points over all tests of the question, source), two at most that fail alike.
 """
 
 WEIGHT = '''
@@ -178,20 +178,8 @@ ANSWERS = {
         ('logistic function', 5, weight(SAFE.format('(expit(safe) - .5) / safe'))),
         ('expm1', 5, weight(SAFE.format('-np.expm1(-safe) / (1 + np.exp(-safe)) / 2 / safe'))),
         ('factor two', 0, weight(SAFE.format('np.tanh(safe / 2) / safe'))),
-        (
-            'nan at zero',
-            0,
-            weight(
-                'return np.where(np.isinf(x), 0., np.tanh(np.minimum(x, 1e300) / 2) / (2 * np.minimum(x, 1e300)))'
-            ),
-        ),
-        (
-            'nan at infinity',
-            0,
-            weight(
-                's = np.where(x < 1e-8, 1., x)\n    return np.where(x < 1e-8, .25, np.sinh(s / 2) / np.cosh(s / 2) / (2 * s))'
-            ),
-        ),
+        ('nan at zero', 0, weight('return np.where(np.isinf(x), 0., np.tanh(np.minimum(x, 1e300) / 2) / (2 * np.minimum(x, 1e300)))')),
+        ('nan at infinity', 0, weight('s = np.where(x < 1e-8, 1., x)\n    return np.where(x < 1e-8, .25, np.sinh(s / 2) / np.cosh(s / 2) / (2 * s))')),
         (
             'overflows',
             0,
@@ -206,11 +194,7 @@ ANSWERS = {
                 'safe = np.where((x < 1) | np.isinf(x), 1., x)\n    return np.where(x < 1, .25, np.where(np.isinf(x), 0., np.tanh(safe / 2) / 2 / safe))'
             ),
         ),
-        (
-            'a tiny number added',
-            0,
-            'def curvature_weight(gap): return np.tanh(np.asarray(gap) / 2) / (2 * np.asarray(gap) + 1e-12)',
-        ),
+        ('a tiny number added', 0, 'def curvature_weight(gap): return np.tanh(np.asarray(gap) / 2) / (2 * np.asarray(gap) + 1e-12)'),
     ],
     'quadratic_bound': [
         ('the recursion', 8, bound()),
@@ -219,16 +203,9 @@ ANSWERS = {
         ('a tiny start', 0, TINY),
         ('weights, not logarithms', 0, RAW),
         ('twice the curvature', 0, bound(beta='2 * curvature_weight(xi)')),
-        (
-            'total not updated in the log domain',
-            0,
-            bound(value='math.log(math.exp(logz) + math.exp(x))'),
-        ),
+        ('total not updated in the log domain', 0, bound(value='math.log(math.exp(logz) + math.exp(x))')),
         ('weight zero not skipped', 0, bound(given='features, log_weights')),
-        (
-            'z in place of log z',
-            0,
-            '''
+        ('z in place of log z', 0, '''
 def quadratic_bound(features, log_weights):
     z, m, S = 0., np.zeros(features.shape[1]), np.zeros((features.shape[1],) * 2)
     for a, f in zip(log_weights, features):
@@ -237,26 +214,15 @@ def quadratic_bound(features, log_weights):
         elif w > 0: m = f.astype(float)
         z += w
     return math.log(z), m, S
-''',
-        ),
-        (
-            'a quarter everywhere',
-            0,
-            '''
+'''),
+        ('a quarter everywhere', 0, '''
 def quadratic_bound(features, log_weights):
     p = np.exp(log_weights - logsumexp(log_weights)); m = p @ features
     return logsumexp(log_weights), m, .25 * (features - m).T @ (features - m)
-''',
-        ),
+'''),
     ],
     'curvature_times': [
-        (
-            'three products',
-            6,
-            times(
-                "R = samples @ V.T\n    return np.einsum('iab,ib->ia', S, R).T @ samples + len(samples) * ridge[:, None] * V"
-            ),
-        ),
+        ('three products', 6, times("R = samples @ V.T\n    return np.einsum('iab,ib->ia', S, R).T @ samples + len(samples) * ridge[:, None] * V")),
         (
             'a loop over samples',
             6,
@@ -264,13 +230,7 @@ def quadratic_bound(features, log_weights):
                 'out = len(samples) * ridge[:, None] * V\n    for x, s in zip(samples, S): out = out + (s @ (V @ x))[:, None] * x\n    return out'
             ),
         ),
-        (
-            'matmul',
-            6,
-            times(
-                'return (S @ (samples @ V.T)[:, :, None])[:, :, 0].T @ samples + ridge[:, None] * len(S) * V'
-            ),
-        ),
+        ('matmul', 6, times('return (S @ (samples @ V.T)[:, :, None])[:, :, 0].T @ samples + ridge[:, None] * len(S) * V')),
         (
             'the matrix formed',
             0,
@@ -279,37 +239,23 @@ def quadratic_bound(features, log_weights):
                 '    return (A @ V.ravel()).reshape(V.shape)'
             ),
         ),
-        (
-            'ridge once',
-            0,
-            times(
-                "return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + ridge[:, None] * V"
-            ),
-        ),
+        ('ridge once', 0, times("return np.einsum('iab,ib->ia', S, samples @ V.T).T @ samples + ridge[:, None] * V")),
     ],
     'majorize_step': [
         ('solve', 6, step()),
         ('one-hot labels', 6, step(label='P = P - np.eye(len(W))[labels]')),
         ('conjugate gradients', 6, CG),
         ('label forgotten', 0, step(label='pass')),
-        (
-            'relaxation not used',
-            0,
-            step(answer='W - np.linalg.solve(A, g.ravel()).reshape(W.shape)'),
-        ),
+        ('relaxation not used', 0, step(answer='W - np.linalg.solve(A, g.ravel()).reshape(W.shape)')),
         ('overflows', 0, step(shares='np.exp(scores) / np.exp(scores).sum(1, keepdims=True)')),
         ('own curvature', 0, step(matrix='full_matrix(samples, boehning(t, len(W)), ridge)')),
-        (
-            'Cholesky',
-            6,
-            '''
+        ('Cholesky', 6, '''
 def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
     from scipy.linalg import cho_factor, cho_solve
     from scipy.special import softmax
     G = (softmax(samples @ W.T, axis=1) - np.eye(len(W))[labels]).T @ samples + len(samples) * ridge[:, None] * W
     return W - relaxation * cho_solve(cho_factor(full_matrix(samples, S, ridge)), G.ravel()).reshape(W.shape)
-''',
-        ),
+'''),
     ],
     'answer': [
         ('read off', 3, 'answer_factor = 0.62'),
@@ -326,13 +272,7 @@ def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
         ('its inverse', 0, 'answer_factor = 1 / 0.62'),
     ],
     'real': [
-        (
-            'as asked',
-            5,
-            real(back='S[np.ix_(np.argsort(order), np.argsort(order))]').replace(
-                'np.eye(3)[order]', 'np.eye(3)'
-            ),
-        ),
+        ('as asked', 5, real(back='S[np.ix_(np.argsort(order), np.argsort(order))]').replace('np.eye(3)[order]', 'np.eye(3)')),
         ('rows of the unit matrix', 5, real()),
         (
             'a permutation matrix',
@@ -348,7 +288,7 @@ def majorize_step(W, samples, labels, S, ridge, relaxation=1.):
         ('the start left out', 0, real(curve='curve[1:] + curve[-1:]')),
         ('left empty', 0, 'curves = {}'),
     ],
-}
+}  # fmt: skip
 
 
 # A bound at temperature one, at another: for the function of which it is the bound, and for what its user asks.

@@ -1,6 +1,6 @@
 """Answers to problem set 5, right and wrong, for each coding question.
 
-ANSWERS: (name, points over all tests of the question, source), two at most that fail at the same lines.
+ANSWERS: (name, points over all tests of the question, source), two at most that fail alike.
 """
 
 CLAIM = "claim = dict(chapter='{}', id='{}', prediction='{}')\n"
@@ -120,24 +120,12 @@ ANSWERS = {
         ('no such erratum', 0, steps(name='O40')),
         ('no prediction', 0, steps(prediction='worse')),
         ('data always the same', 0, steps(data='(np.linspace(1, 9, 30), np.linspace(0, 1, 30))')),
-        (
-            'data not from rng',
-            0,
-            steps(data='(np.random.uniform(1, 9, 30), np.random.uniform(0, 1, 30))'),
-        ),
-        (
-            'not an array',
-            0,
-            steps(data='[list(rng.uniform(1, 9, 30)), list(rng.uniform(0, 1, 30))]'),
-        ),
+        ('data not from rng', 0, steps(data='(np.random.uniform(1, 9, 30), np.random.uniform(0, 1, 30))')),
+        ('not an array', 0, steps(data='[list(rng.uniform(1, 9, 30)), list(rng.uniform(0, 1, 30))]')),
         ('both forms the same', 0, steps(mended='float(np.mean(step < 1 / curvature))')),
         ('data changed', 0, steps(before='data[0][:] += 1')),
         ('an array for a number', 0, steps(printed='step - 1 / curvature')),
-        (
-            'noise not from rng',
-            0,
-            steps(printed='float(np.mean(step < 1 / curvature) + np.random.uniform())'),
-        ),
+        ('noise not from rng', 0, steps(printed='float(np.mean(step < 1 / curvature) + np.random.uniform())')),
     ],
     'interval': [
         ('choice', 6, interval()),
@@ -150,55 +138,21 @@ ANSWERS = {
                 answer='tuple(np.percentile(means, [50 * (1 - level), 50 * (1 + level)]).tolist())',
             ),
         ),
-        (
-            'without replacement',
-            0,
-            interval(
-                means='np.array([rng.choice(v, n, replace=False).mean() for _ in range(n_draws)])'
-            ),
-        ),
+        ('without replacement', 0, interval(means='np.array([rng.choice(v, n, replace=False).mean() for _ in range(n_draws)])')),
         ('quantiles of the values', 0, interval(means='v')),
-        (
-            'half of the tails forgotten',
-            0,
-            interval(answer='tuple(float(q) for q in np.quantile(means, [1 - level, level]))'),
-        ),
-        (
-            'level not used',
-            0,
-            interval(answer='tuple(float(q) for q in np.quantile(means, [.025, .975]))'),
-        ),
+        ('half of the tails forgotten', 0, interval(answer='tuple(float(q) for q in np.quantile(means, [1 - level, level]))')),
+        ('level not used', 0, interval(answer='tuple(float(q) for q in np.quantile(means, [.025, .975]))')),
         ('not from rng', 0, interval(means='np.random.choice(v, size=(n_draws, n)).mean(axis=1)')),
-        (
-            'the normal interval',
-            0,
-            interval(
-                answer='(v.mean() - 1.96 * v.std() / n**.5, v.mean() + 1.96 * v.std() / n**.5)'
-            ),
-        ),
-        (
-            'a fixed seed',
-            0,
-            interval(means='np.random.default_rng().choice(v, size=(n_draws, n)).mean(axis=1)'),
-        ),
-        (
-            'values changed',
-            0,
-            '''
+        ('the normal interval', 0, interval(answer='(v.mean() - 1.96 * v.std() / n**.5, v.mean() + 1.96 * v.std() / n**.5)')),
+        ('a fixed seed', 0, interval(means='np.random.default_rng().choice(v, size=(n_draws, n)).mean(axis=1)')),
+        ('values changed', 0, '''
 def interval(values, rng, level=.95, n_draws=2000):
     values.sort(); means = values[rng.integers(len(values), size=(n_draws, len(values)))].mean(1)
     return tuple(map(float, np.quantile(means, [(1 - level) / 2, (1 + level) / 2])))
-''',
-        ),
+'''),
     ],
     'verdict': [
-        (
-            'differences',
-            5,
-            verdict(
-                "low, high = interval_of(p - m, rng)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'"
-            ),
-        ),
+        ('differences', 5, verdict("low, high = interval_of(p - m, rng)\n    return 'mended' if low > 0 else 'printed' if high < 0 else 'undecided'")),
         (
             'differences the other way',
             5,
@@ -221,23 +175,9 @@ def interval(values, rng, level=.95, n_draws=2000):
                 "(a, b), (c, d) = interval_of(p, rng), interval_of(m, rng)\n    return 'mended' if a > d else 'printed' if b < c else 'undecided'"
             ),
         ),
-        (
-            'means alone',
-            0,
-            verdict(
-                "return 'mended' if p.mean() > m.mean() else 'printed' if p.mean() < m.mean() else 'undecided'"
-            ),
-        ),
-        (
-            'never printed',
-            0,
-            verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'undecided'"),
-        ),
-        (
-            'never undecided',
-            0,
-            verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'printed'"),
-        ),
+        ('means alone', 0, verdict("return 'mended' if p.mean() > m.mean() else 'printed' if p.mean() < m.mean() else 'undecided'")),
+        ('never printed', 0, verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'undecided'")),
+        ('never undecided', 0, verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'printed'")),
         (
             'ninety percent',
             0,
@@ -252,15 +192,11 @@ def interval(values, rng, level=.95, n_draws=2000):
                 "low, high = interval_of(p - m, rng)\n    return 'mended' if low >= 0 else 'printed' if high <= 0 else 'undecided'"
             ),
         ),
-        (
-            'equal decides',
-            0,
-            '''
+        ('equal decides', 0, '''
 def verdict(printed_values, mended_values, rng):
     low, high = interval_of(np.subtract(printed_values, mended_values), rng)
     return 'mended' if low >= 0 else 'printed' if high <= 0 else 'undecided'
-''',
-        ),
+'''),
     ],
     'answer': [
         ('read off', 3, 'answer_runs = 64'),
@@ -284,27 +220,15 @@ def verdict(printed_values, mended_values, rng):
             "seeds = range(20)\nresults = {m.__name__: [m(new_data(np.random.default_rng(s)), np.random.default_rng(s)) for s in seeds] for m in (printed, mended)}\n"
             "results['verdict'] = verdict(results['printed'], results['mended'], np.random.default_rng(1))",
         ),
-        (
-            'arrays',
-            4,
-            real(
-                after="results['printed'], results['mended'] = np.array(results['printed']), np.array(results['mended'])"
-            ),
-        ),
+        ('arrays', 4, real(after="results['printed'], results['mended'] = np.array(results['printed']), np.array(results['mended'])")),
         ('other seeds', 0, real(seeds='range(1, 21)')),
         ('nineteen', 0, real(seeds='range(19)')),
         ('one data set twenty times', 0, real(seed='0')),
         ('a verdict by wish', 0, real(verdict="'printed'")),
-        (
-            'a verdict the wrong way round',
-            0,
-            real(
-                verdict="verdict(results['mended'], results['printed'], np.random.default_rng(0))"
-            ),
-        ),
+        ('a verdict the wrong way round', 0, real(verdict="verdict(results['mended'], results['printed'], np.random.default_rng(0))")),
         ('no verdict', 0, real(after="del results['verdict']")),
     ],
-}
+}  # fmt: skip
 
 
 GROUPS = """
