@@ -493,44 +493,6 @@ def test_a_lesson_runs_from_top_to_bottom(visit):
     assert 'f at the best u' in page.cell('f at the best u').locator('.live-output').text_content()
 
 
-PYODIDE = MADE.parent / 'pyodide'
-
-
-@browser_test
-@pytest.mark.skipif(
-    not PYODIDE.exists(), reason='Pyodide was not fetched: python docs/live/build.py pyodide'
-)
-def test_pyodide_stands_behind_the_same_interface(visit, site_with_engine):
-    "Its core runs plain Python: values, prints, errors, an endless loop that is ended."
-    static = site_with_engine / '_static/live'
-    shutil.copy(live.LIVE / 'pyodide.js', static)
-    shutil.copytree(PYODIDE, static / 'pyodide', dirs_exist_ok=True)
-    page = visit(PRIMER)
-    ran = page.tab.evaluate(
-        """async () => {
-        const base = new URL('../_static/live/', location.href);
-        const { Engine } = await import(new URL('pyodide.js', base));
-        const engine = new Engine({ base, folder: 'learn' });
-        const run = async (source, seconds) => {
-            const said = [], going = engine.run({ source, name: '<cell>' }, one => said.push(one));
-            if (seconds) setTimeout(() => engine.interrupt(), 1000 * seconds);
-            return { ...await going, said };
-        };
-        await engine.start();
-        const found = [await run('import math\\nx = 2; print(x); math.sqrt(x)')];
-        found.push(await run('x / 0'), await run('while True: pass', 1));
-        found.push(await run('"x" in globals()'));
-        engine.stop();
-        return found;
-        }"""
-    )
-    value, error, loop, anew = ran
-    assert value['ok'] and [one['kind'] for one in value['said']] == ['stream', 'data']
-    assert value['said'][1]['data'] == {'text/plain': '1.4142135623730951'} and value['heap'] > 0
-    assert not error['ok'] and error['said'][0]['name'] == 'ZeroDivisionError'
-    assert loop['stopped'] and anew['said'][0]['data'] == {'text/plain': 'False'}
-
-
 ECHO = (
     'export class Engine {\n  start() { this.started = true; }\n  async run(cell, say) {'
     ' say({kind: "data", data: {"text/plain": `echo ${cell.source}`}});\n    return {ok: true,'
