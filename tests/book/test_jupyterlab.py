@@ -12,8 +12,8 @@ import time
 import urllib.request
 
 import pytest
-from built_site import script
-from test_browser import CHROMIUM, DESK, browser  # noqa: F401 (fixture)
+from built_site import CHROMIUM, browser, script  # noqa: F401 (fixture)
+from test_browser import DESK
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason='Chromium is missing')]
 book = script('book')

@@ -15,13 +15,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from built_site import ROOT, own_scripts, report, script, served, site  # noqa: F401 (fixtures)
+from built_site import (  # noqa: F401 (fixtures)
+    CHROMIUM,
+    ROOT,
+    browser,
+    own_scripts,
+    report,
+    script,
+    served,
+    site,
+)
 
 from extreme_opt import data
 
-CHROMIUM = (
-    shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
-)
 MADE = ROOT / 'build/live/site'
 book, live = script('book'), script('live')
 
@@ -412,17 +418,6 @@ def address(site_with_engine):
     "The site with its engine, under a sub-path of a plain server of files."
     with served(site_with_engine.parent.parent) as address:
         yield f'{address}/sub/path'
-
-
-@pytest.fixture(scope='session')
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        arguments = '--headless --no-sandbox --disable-gpu --disable-quic'.split()
-        running = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield running
-        running.close()
 
 
 class Visit:
