@@ -9,19 +9,12 @@ holds no measured number. A row of the table is
     script = "ordinal_race"            # docs/results/NAME.csv, bench/NAME.py
     method = "SVRG on STE"             # as the table calls it
     ours = "method=SVRG, ste"          # column=regular expression, several joined by " & "
-    rivals = "method=cblearn .*"       # likewise; left out where a row holds a ratio itself
-    by = ["task", "threads"]           # what rows that are compared have in common (this is the
-                                       # default)
+    rivals = "method=cblearn .*"       # likewise, of the same task and threads
     peer = "method"                    # the column that names a rival
     to = "test error 0.15"             # what both have to reach
     measure = "top_1"                  # with its name in `measured`: a column that both report, if
                                        # they do not end alike; the higher the better
-    times = "peer_steps"               # instead of rivals: a column with seconds of ours in units
-                                       # of the peer's
     memory = true                      # whether peak_mb is that of each method alone
-    share = ["task => kernel @ task"]  # for tasks that fit a regular expression, the row of
-                                       # roofline.csv that tells how near the machine's limit the
-                                       # kernel is
     best = "log_loss < 0.1"            # of several settings the fastest that gets there counts, on
                                        # both sides; who never does was stopped, at its longest
     [[race.why]]
@@ -61,7 +54,6 @@ class Line(NamedTuple):
     at_least: bool  # the peer was stopped, or never got there: `time` is a lower bound, or unknown
     memory: float | None  # peak memory of the peer over ours
     quality: tuple[float, float] | None  # ours, theirs
-    share: float | None  # of the machine's limit
     script: str
     threads: str
     whys: tuple[tuple[str, str], ...]
@@ -115,23 +107,14 @@ def number(text: str) -> float | None:
     return float(text) if re.fullmatch(r'[\d.]+(e[+-]?\d+)?', text) else None
 
 
-def share_of(place: str) -> dict[str, str]:
-    "What roofline.csv says of `kernel @ beginning of the task`."
-    kernel, _, task = place.partition(' @ ')
-    for row in table('roofline'):
-        if row['method'] == kernel and row['task'].startswith(task):
-            return row
-    return {}
-
-
-def best_of(rows: list[dict[str, str]], rule: str, by: list[str]) -> list[dict[str, str]]:
+def best_of(rows: list[dict[str, str]], rule: str) -> list[dict[str, str]]:
     """The fastest of several settings that gets there; where none does, the longest try, as a lower
     bound."""
     column, _, goal = rule.partition(' < ')
     grouped: dict[tuple, list] = {}
     for row in rows:
         if row[column]:
-            grouped.setdefault(tuple(row[key] for key in by), []).append(
+            grouped.setdefault((row['task'], row['threads']), []).append(
                 (not float(row[column]) < float(goal), row)
             )
     best = []
@@ -149,13 +132,11 @@ def best_of(rows: list[dict[str, str]], rule: str, by: list[str]) -> list[dict[s
 
 def lines_of(race: dict[str, Any]) -> list[Line]:
     "Every pairing of a race that the result holds."
-    rows, by, found = table(race['script']), race.get('by', ['task', 'threads']), []
-    ours, rivals = (
-        [row for row in rows if key in race and fits(row, race[key])] for key in ('ours', 'rivals')
-    )
+    rows, found = table(race['script']), []
+    ours, rivals = ([row for row in rows if fits(row, race[key])] for key in ('ours', 'rivals'))
     if 'best' in race:
         ours, rivals = (
-            [row for row in best_of(side, race['best'], by) if number(row['seconds'])]
+            [row for row in best_of(side, race['best']) if number(row['seconds'])]
             for side in (ours, rivals)
         )
     common: dict[str, Any] = {
@@ -166,34 +147,9 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
         measured=race.get('measured', ''),
     )
     for mine in ours:
-        places = [
-            place
-            for pattern, _, place in (one.partition(' => ') for one in race.get('share', []))
-            if re.search(pattern, mine['task'])
-        ]
-        share = (
-            share_of(places[0]).get('share') if places and mine['threads'] in ('', '1') else None
-        )  # the limits are those of one core
-        here = dict(
-            task=f'{mine["task"]}: {mine["method"]}' if 'method' in by else mine['task'],
-            threads=mine['threads'],
-            share=float(share) if share else None,
-        )
-        if 'times' in race:
-            if mine[race['times']]:
-                found.append(
-                    Line(
-                        peer=mine['peer'],
-                        time=1 / float(mine[race['times']]),
-                        at_least=False,
-                        memory=None,
-                        quality=None,
-                        **here,
-                        **common,
-                    )
-                )
-            continue
-        for other in (row for row in rivals if all(row[key] == mine[key] for key in by)):
+        for other in rivals:
+            if any(other[key] != mine[key] for key in ('task', 'threads')):
+                continue
             a, b = number(mine['seconds']), number(other['seconds'])
             heavy = (
                 [number(row['peak_mb']) for row in (mine, other)]
@@ -211,7 +167,8 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
                     or bool(a and not b and not race.get('memory')),
                     memory=heavy[1] / heavy[0] if heavy[0] and heavy[1] else None,
                     quality=(reached[0], reached[1]) if reached and None not in reached else None,
-                    **here,
+                    task=mine['task'],
+                    threads=mine['threads'],
                     **common,
                 )
             )
@@ -350,13 +307,6 @@ def race_figure(found: list[Line], path: Path) -> str:
     )
 
 
-BOUNDS = dict(
-    places='places far apart',
-    stream='bandwidth of memory',
-    cache='bandwidth of the caches',
-    flops='the rate of matrix products',
-    exps='exponentials',
-)
 WAY = (
     'Every number here is a ratio, measured in the same run, turn by turn, by a script that `make'
     ' bench name=...` repeats. Both sides get the same data in the same form, and one function'
@@ -375,16 +325,15 @@ def race_table(part: list[Line]) -> list[str]:
             ours, theirs = (f'{one:g}' for one in line.quality)
             why = f', [why](#{anchor(line)})' if 'quality' in line.lost() else ''
             task += f' ({line.measured}: ours {ours}, theirs {theirs}{why})'
-        share = '' if line.share is None else f'{line.share:.0%}'
         command = f'[{line.script}](/benchmarks/runs.qmd#{line.script})'
-        return task, cell(line.peer), told(line), told_memory(line), share, command
+        return task, cell(line.peer), told(line), told_memory(line), command
 
     text = []
     for method in dict.fromkeys(line.method for line in part):
         mine = [line for line in part if line.method == method]
         goals = [f', to {goal}' for goal in dict.fromkeys(line.to for line in mine) if goal]
         text += [f'**{cell(method)}**{cell("; ".join(goals))}', '']
-        columns = 'Task | Peer | Time | Memory | Share of limit | make bench name='
+        columns = 'Task | Peer | Time | Memory | make bench name='
         text += grid(columns, map(cells, mine))
     return text
 
@@ -511,16 +460,13 @@ def index_page(folder: Path) -> list[str]:
     found = lines()
     alt = race_figure(found, folder / 'races.png')
     text = head(
-        'Measurements',
-        'Races against other programs and against the machine: ratios, and where the others win.',
+        'Measurements', 'Races against other programs: ratios, and where the others win.'
     ) + [
         WAY,
         '',
         (
             'A time of 4 means that the peer takes four times as long as ours; below 1 the peer is'
-            ' faster, and the link says why. Memory is read the same way. The share is how much of'
-            ' the machine\'s limit the kernel behind the method reaches, as [the next'
-            ' page](/benchmarks/roofline.qmd) measures it. [Commands, versions and'
+            ' faster, and the link says why. Memory is read the same way. [Commands, versions and'
             ' dates](/benchmarks/runs.qmd) stand on a page of their own.'
         ),
         '',
@@ -566,86 +512,6 @@ def index_page(folder: Path) -> list[str]:
             '',
         ]
     return text + fold(f'{len(reasons(found))} reasons', lost)
-
-
-RATES = dict(
-    stream='a stream from memory',
-    cache='a stream from the near caches',
-    cells='cells at random places, read, changed and written back',
-    float32='matrix products, float32',
-    float64='matrix products, float64',
-    exps='exponentials in a compiled loop',
-)
-UNITS = {
-    'bytes/s': (1e9, 'GB a second'),
-    'cells/s': (1e6, 'million a second'),
-    'flops/s': (1e9, 'billion operations a second'),
-    'exps/s': (1e6, 'million a second'),
-}
-ROOF = """A kernel moves bytes, touches places far apart, adds and multiplies, takes
-exponentials. Each of these costs at least what the machine needs for it alone, and the largest
-of the costs is the limit. The rates are measured on one core in the same rounds as the kernels,
-so that other work on the machine slows both. For kernels that jump about, the limit is a loop
-over a ready list of exactly the places that the kernel touches."""
-COUNTED = 'Counted per update, or per call for gradient, product and step.'
-SPENT = """What each resource alone would cost, as a share of the kernel's time. The rest is
-bookkeeping, waiting for one result before the next can begin, and equations solved in one
-unknown. The last column is the time of the same updates on so few columns and classes that the
-weights stay in the near caches: that, and the places, would have to overlap altogether for a share
-of 100%."""
-
-
-def roof_page() -> list[str]:
-    told = table('roofline')
-    kernels = [row for row in told if row['peer'] == 'limit']
-    rates = [row for row in told if row['peer'] == 'machine']
-    text = head(
-        'How near the limit',
-        'Each kernel beside what the machine can do at most, measured in the same run.',
-    )
-    if not kernels:
-        return [*text, 'Nothing has been measured yet: `make bench name=roofline`.', '']
-    machine, counted, spent = [], [], []
-    for row in rates:
-        size, unit = UNITS[row['unit']]
-        machine.append((RATES[row['method']], f'{plain(float(row["rate"]) / size)} {unit}'))
-    for row in kernels:
-        name = cell(row['method']), cell(row['task'])
-        moved = float(row['bytes']) + float(row['cache'])
-        counts = float(row['flops']), moved, float(row['cells']), float(row['exps'])
-        bound = f'{float(row["share"]):.0%}', BOUNDS[row['bound']]
-        counted.append((*name, *bound, *map(short, counts)))
-        parts = [row[f'part_{one}'] for one in BOUNDS]
-        near = row.get('part_near')
-        costs = [f'{float(one):.1%}' if one else '' for one in parts]
-        spent.append((*name, *costs, f'{float(near):.0%}' if near else ''))
-    columns = 'Kernel | Task | Share of limit | Bound by | Flops | Bytes | Cells far apart'
-    text += [
-        ROOF,
-        '',
-        '## The machine',
-        '',
-        *grid('What | Rate', machine),
-        '## The kernels',
-        '',
-        COUNTED,
-        '',
-    ]
-    text += [*grid(f'{columns} | Exponentials', counted), SPENT, '']
-    text += grid(' | '.join(['Kernel', 'Task', *BOUNDS.values(), 'Weights in the cache']), spent)
-    for note in spec().get('roofline', []):
-        text += [f'**{note["kernel"]}.** {" ".join(note["text"].split())}', '']
-    return [*text, 'Repeat: `make bench name=roofline`.', '']
-
-
-def short(value: float) -> str:
-    "A count in few characters."
-    if value == 0:
-        return '0'
-    for size, unit in ((1e9, '\u00a0G'), (1e6, '\u00a0M'), (1e3, '\u00a0k')):
-        if value >= size:
-            return f'{value / size:.3g}{unit}'
-    return f'{value:.3g}'
 
 
 RUNS = """`make bench` runs what has changed since it was last measured and takes minutes, `make
@@ -747,7 +613,7 @@ def first_outputs() -> list[str]:
 def write_pages(folder: Path) -> list[str]:
     "Write the pages and give their sidebar."
     folder.mkdir(parents=True)
-    pages = dict(index=index_page(folder), roofline=roof_page(), runs=runs_page())
+    pages = dict(index=index_page(folder), runs=runs_page())
     if table('live_pages'):
         pages['live'] = live_page()
     for name, text in pages.items():

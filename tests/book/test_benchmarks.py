@@ -43,8 +43,6 @@ def test_every_race_finds_its_rows():
     for race in benchmarks.spec()['race']:
         assert (benchmarks.RESULTS / f'{race["script"]}.csv').exists(), race['script']
         assert benchmarks.lines_of(race), f'{race["script"]}: {race["ours"]}'
-        for place in race.get('share', []):
-            assert benchmarks.share_of(place.partition(' => ')[2]), place
 
 
 def test_a_line_for_each_task(monkeypatch, tmp_path):
@@ -151,7 +149,7 @@ def test_of_several_settings_the_fastest_that_gets_there_counts(made_up):
 def test_pages_show_every_race_with_its_command(tmp_path):
     pages = benchmarks.write_pages(tmp_path / 'benchmarks')
     text = (tmp_path / 'benchmarks/index.qmd').read_text()
-    assert pages == [f'benchmarks/{name}.qmd' for name in ('index', 'roofline', 'runs', 'live')]
+    assert pages == [f'benchmarks/{name}.qmd' for name in ('index', 'runs', 'live')]
     found = benchmarks.lines()
     for line in found:
         assert benchmarks.cell(line.peer) in text
@@ -160,9 +158,7 @@ def test_pages_show_every_race_with_its_command(tmp_path):
     ) == len(found)
     for mark in re.findall(r'\(#(why-[^)]+)\)', text):
         assert text.count(f'{{#{mark}}}') == 1, mark
-    for name in re.findall(
-        r'!\[[^]]{40,}\]\(([^)]+)\)', text + (tmp_path / 'benchmarks/roofline.qmd').read_text()
-    ):
+    for name in re.findall(r'!\[[^]]{40,}\]\(([^)]+)\)', text):
         assert (tmp_path / 'benchmarks' / name).stat().st_size < 400_000
     runs = (tmp_path / 'benchmarks/runs.qmd').read_text()
     for path in (ROOT / 'docs/results').glob('*.csv'):
