@@ -564,50 +564,7 @@ def live_page() -> list[str]:
         counted = {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
         said = '; '.join(f'{count} {cell(reason)}' for reason, count in counted.items())
         text.append(f'- {name}: {said}')
-    return [*text, '', *first_outputs()]
-
-
-def aims_missed(rows) -> str:
-    "How far the first output is from its aims, from the table."
-    first, later = (
-        [float(row['cpu_first']) for row in rows if (row['visit'] == '1') == begins]
-        for begins in (True, False)
-    )
-    most = max(int(row['peak_mb']) for row in rows)
-    met = max(first) <= 3, max(later) <= 1.5, most <= 600
-    return (
-        f'{["None", "One", "Two", "Each"][sum(met)]} of the three is met: CPU seconds are '
-        f'{min(first):g} to {max(first):g} and {min(later):g} to {max(later):g}, memory is up to '
-        f'{most:,} MB.'
-    )
-
-
-def first_outputs() -> list[str]:
-    "What passes between the press of the button and the first output, visit by visit."
-    rows = table('live_first')
-    if not rows:
-        return []
-    text = [
-        '## Until the first output',
-        '',
-        'The aim is 3 s on a first visit, 1.5 s on a later one, and 600 MB for the process of the '
-        f'page. {aims_missed(rows)} Seconds from the press of the button to the end of each '
-        'part: the module of WebAssembly is unpacked and compiled, the memory of Python is filled, '
-        'and the cells up to the first output run. On a first visit the browser compiles what a '
-        'figure calls while it draws. After a visit of some seconds it keeps that code, so that '
-        'the cells of later visits take less. The two large parts are read and checked anew on '
-        'each visit. '
-        'CPU seconds are of all processes of the browser. Seconds of the clock count for little '
-        'here: the load is how many programs wanted the two processors meanwhile.',
-        '',
-    ]
-    columns = ('visit', 'cpu_first', 'peak_mb', 'load', 'module', 'memory', 'seconds')
-    lines = [
-        (f'[{row["method"]}](/{row["method"]}.html)', *(row[name] for name in columns))
-        for row in rows
-    ]
-    names = 'Page | Visit | CPU s | Memory, MB | Load | Module, s | Memory, s | First output, s'
-    return text + grid(names, lines)
+    return [*text, '']
 
 
 def write_pages(folder: Path) -> list[str]:
