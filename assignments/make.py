@@ -367,18 +367,15 @@ def questions(name, version='a', only=()):
     return found
 
 
-def mistakes(name):
-    "Answers known to be wrong, by coding question, from the files that the tests grade."
+def known_answers(name):
+    "Answers that the tests grade, by coding question: [(what it does, points, program)]."
     path = HERE.parent / f'assignments/tests/course/{name}.py'
     if not path.exists():
         return {}
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return {
-        key: ([a for a, right, _ in rows if right], [a for a, right, _ in rows if not right])
-        for key, rows in module.ANSWERS.items()
-    }
+    return module.ANSWERS
 
 
 def outcome(known, label):
@@ -389,7 +386,7 @@ def outcome(known, label):
 
 def rubric(name, version='a', only=()):
     "Points, minutes, mark schemes and common mistakes of a problem set, as Markdown."
-    known, wrong, rows = parts.known(name), mistakes(name), questions(name, version, only)
+    known, answers, rows = parts.known(name), known_answers(name), questions(name, version, only)
     points = sum(row[2] for row in rows)
     hand = sum(row[2] for row in rows if row[1] == 'by hand')
     out = [
@@ -418,14 +415,16 @@ def rubric(name, version='a', only=()):
                 '**Mark scheme.** ' + scheme.replace('\n', '  \n'),
             ]
         else:
-            right, bad = wrong.get(kind, ([], []))
+            most = sum(row[2] for row in rows if row[1] == kind)
+            tried = [(said, earned) for said, earned, _ in answers.get(kind, [])]
+            right = [said for said, earned in tried if earned >= most]
+            some = [f'{said} ({earned:g} of {most:g})' for said, earned in tried if 0 < earned < most]
+            none = [said for said, earned in tried if not earned]
             out += [
-                (
-                    f'`{kind}`, all or nothing. Approaches known to earn the points:'
-                    f' {"; ".join(right) or "the reference"}.'
-                ),
+                f'`{kind}`, all or nothing. Approaches known to earn all points of `{kind}`: '
+                f'{"; ".join(right) or "the reference"}.',
                 '',
-                'Mistakes known to earn none: ' + '; '.join(bad) + '.',
+                f'Mistakes known to earn none, or a part: {"; ".join([*none, *some])}.',
             ]
     return '\n'.join(out) + '\n'
 
