@@ -423,7 +423,6 @@ def test_a_class_of_thirty(room_of_small, port):
     for name, (answers, extra) in small_set.attacks(room, port).items():
         hand_in(room, name, small_set.solved(release, answers, extra))
         should[name] = 0
-    assert len(should) >= 36
     before = untouched(room)
     said = grade(room)
     marks = grades_of(room)

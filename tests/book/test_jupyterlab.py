@@ -212,21 +212,6 @@ def test_sliders_say_that_they_wait_and_keep_their_keys_in_the_lab(waiting_and_r
         assert seen == [*range(1, last + 1), last - 1, last, last - 1]
 
 
-def test_a_live_slider_moves_its_figure_in_the_lab(waiting_and_run):
-    "Run from top to bottom in the lab, a page draws anew when a slider of `live` is dragged."
-    _, tab = waiting_and_run
-    box = tab.locator('.jp-OutputArea-output .widget-vbox', has=tab.locator('.widget-image')).last
-    scrolled_to(tab, box.locator('.noUi-handle').nth(1))
-    handle, shown = box.locator('.noUi-handle').first, box.locator('img').first
-    before = shown.get_attribute('src')
-    handle.hover()  # waits until the page has stopped moving
-    place = handle.bounding_box()
-    tab.mouse.down()
-    tab.mouse.move(place['x'] - 60, place['y'] + place['height'] / 2, steps=5)
-    tab.mouse.up()
-    changes(shown, before, 'a drag')
-
-
 SETS = sorted(path.stem for path in (book.ROOT / 'assignments/source').glob('ps*/*.ipynb'))
 
 
