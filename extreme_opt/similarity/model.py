@@ -1209,9 +1209,12 @@ class SimilarityModel(ListEstimator):
             weights = values if entries == 'weights' else ones
             labels = values if entries == 'labels' else ones
             if strong and len(labels) and labels.max() <= 0:
+                mean = 1.0 if part['weights'] is None else part['weights'].mean()
+                times = -2 * part['omega'] * part['impute'] * mean  # a dislike pulls with 1/2
                 warn_caller(
-                    f'history {i} holds dislikes alone, and each missing pair pulls a score down '
-                    f'as much as one of them (unobserved_weight={part["omega"]:g}), so the list '
+                    f'history {i} holds dislikes alone, and a missing pair pulls a score of 0 down '
+                    f'{times:.3g} times as hard as one of them on average '
+                    f'(unobserved_weight={part["omega"]:g}), so the list '
                     'may be what this user dislikes; add a like, or fit with a lower '
                     'unobserved_weight',
                     UserWarning,

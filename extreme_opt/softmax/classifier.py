@@ -203,6 +203,15 @@ def _filled(rows: Any) -> np.ndarray | None:
     return found if 0 < len(found) <= rows.shape[1] // 2 else None
 
 
+def _spread(values: np.ndarray | None, columns: Any, n_columns: int, others: float) -> Any:
+    "Numbers of some columns, or of all where `columns` is None, and one for the others."
+    if values is None or columns is None:
+        return values
+    whole = np.full(n_columns, others)
+    whole[columns] = values
+    return whole
+
+
 def _at_columns(rows: Any, columns: np.ndarray) -> Any:
     "Sparse rows, whose entries are all in these columns, without the others."
     place = np.zeros(rows.shape[1], rows.indices.dtype)
@@ -256,7 +265,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
     Parameters
     ----------
     solver : str, default='auto'
-        "auto" takes "lbfgs" for small dense tables, "exact" up to five billion products in an
+        "auto" takes "lbfgs" for small dense tables (a column of sparse rows without entries does
+        not count), "exact" up to five billion products in an
         epoch (entries of X times classes; in a stream, up to 5,000 classes) and "implicit"
         beyond, and chooses rate, epochs and ridge on rows that it holds out; the last fit has all
         rows. "implicit" (Algorithm 1), "umax" (Algorithm 2), "sgd", "ove", "nce", "sampled",
@@ -579,18 +589,42 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self.solver != 'auto':
             self._warn_units(rows)
             return rows
-        cells = rows.shape[0] * rows.shape[1]
-        stored = rows.nnz if scipy.sparse.issparse(rows) else cells
+        filled, stored = rows.shape[1], rows.size
+        if scipy.sparse.issparse(rows):
+            filled = np.count_nonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
+        cells = rows.shape[0] * filled
         self._many = stored * n_classes > _MOST_PRODUCTS
-        dense = not scipy.sparse.issparse(rows) or rows.nnz > 0.1 * cells
+        dense = stored > 0.1 * cells
         small = dense and cells * n_classes <= _MOST_BATCH
         alone = self._chooses and not self.average
         self._batch = alone and small and self.client is None and not self._hinge
         if self._batch and scipy.sparse.issparse(rows):
-            rows = rows.toarray()
+            self._columns = _filled(rows)
+            rows = (rows if self._columns is None else _at_columns(rows, self._columns)).toarray()
         means, scales = column_units(rows, self.fit_intercept, self._batch)
-        self._means, self.scales_ = means, scales if self.ridge in ('auto', 0) else None
+        scales = scales if self.ridge in ('auto', 0) else None
+        self._means = _spread(means, self._columns, self.n_features_in_, 0.0)
+        self.scales_ = _spread(scales, self._columns, self.n_features_in_, 1.0)
         return rows
+
+    def _cut(self, rows: Any, before: tuple | None) -> Any:
+        """Sparse rows of the exact solver without empty columns; those of a run that goes on with
+        centered columns without the ones that have no weights either."""
+        columns = _filled(rows) if before is None and self._kind == 'exact' else None
+        if before is not None and self._means is not None and scipy.sparse.issparse(rows):
+            weighs = before[0].any(0)
+            weighs[rows.indices] = True
+            columns = np.flatnonzero(weighs)
+            if rows.nnz <= 0.1 * rows.shape[0] * len(columns):  # too many to hold as dense rows
+                columns = self._means = None
+        if columns is None:
+            return rows
+        self._columns = columns
+        return _at_columns(rows, columns)
+
+    def _own(self, values: Any) -> Any:
+        "Numbers of all columns for those of the run."
+        return values if values is None or self._columns is None else values[self._columns]
 
     def _warn_units(self, rows: Any) -> None:
         "One rate serves all columns of a named solver, so tell where their units differ."
@@ -603,7 +637,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             )
 
     def _in_units(self, rows: Any) -> Any:
-        means, scales = self._means, self.scales_
+        means, scales = self._own(self._means), self._own(self.scales_)
         if means is not None:
             rows = rows - means
         if scales is not None:
@@ -624,7 +658,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         "Refuse a fit that cannot be held, before anything of its size is allocated."
         n_classes, exact = len(self.classes_), self._kind == 'lbfgs'
         kind = np.dtype('float64' if exact else self.dtype)
-        n_bytes = n_classes * (n_columns + 1.0) * kind.itemsize
+        n_bytes = n_classes * (self.n_features_in_ + 1.0) * kind.itemsize
         third = (
             'a sampled solver, in float32'
             if exact
@@ -634,7 +668,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         )
         blends = rows is not None and self._may_blend(rows)
         means = self._kind == 'exact' and self._chooses and scipy.sparse.issparse(rows)
-        needed = 6e7 * blends + forecast_memory(  # a million scores, six times
+        cut = n_bytes * (n_columns < self.n_features_in_)  # coef_ has all columns
+        needed = cut + 6e7 * blends + forecast_memory(  # a million scores, six times
             'softmax',
             self._kind,
             n_rows=0 if rows is None else rows.shape[0],
@@ -649,7 +684,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         check_memory(
             needed,
             f'{type(self).__name__}.fit',
-            f'the weights of {n_classes:,} classes x {n_columns:,} columns take '
+            f'the weights of {n_classes:,} classes x {self.n_features_in_:,} columns take '
             f'{n_bytes / 1e9:.3g} GB as {kind}: take fewer columns (selected, or hashed), fewer '
             f'classes (rare ones left out, or put together), weights="support" where rows are '
             f'sparse, or {third}',
@@ -701,8 +736,6 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         exact, n_classes = self._kind == 'lbfgs', len(self.classes_)
         kind = np.dtype('float64' if exact else self.dtype)
         rows = self._in_units(rows).astype(kind, copy=False)
-        if self._columns is not None:
-            rows = _at_columns(rows, self._columns)
         if self.fit_intercept:
             rows = with_intercept(rows, self._height)
         settings: dict = dict(
@@ -896,14 +929,14 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             )
         params = problem.init_params()
         weights, *log_norms = problem.unpack(params)
-        means, scales = self._means, self.scales_
+        means, scales = self._means, self._own(self.scales_)
         if self._scale != 1:
             coef, intercept = coef / self._scale, intercept / self._scale
         own = coef if self._columns is None else coef[:, self._columns]
         own = own.toarray() if scipy.sparse.issparse(own) else own
         weights[:, : own.shape[1]] = own
         if scales is not None:
-            weights[:, : own.shape[1]] *= scales if self._columns is None else scales[self._columns]
+            weights[:, : own.shape[1]] *= scales
         if self._height:
             shift = 0.0 if means is None else coef @ means
             weights[:, -1] = (intercept + shift) / self._height
@@ -953,12 +986,14 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         else:
             samples = self._choose_loss(samples)
             rows = samples.rows
+        self._columns = None
         if not on_support and (before is None or self.solver != 'auto'):
             with np.errstate(over='ignore', invalid='ignore'):
                 rows = self._look(rows, len(self.classes_))
         self._check_size(rows)
         if not on_support:
             self._check_memory(rows.shape[1], rows)
+            rows = self._cut(rows, before)
         height = _height(self._in_units(rows), samples.weights) if self.fit_intercept else 0.0
         self._height = height * (10 if self._kind == 'lbfgs' else 1)
         return samples._replace(rows=rows)
@@ -1165,8 +1200,6 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         blends = self._may_blend(samples.rows)
         if self._on_support:
             return self._fit_support(*samples, before)
-        fresh = self._kind == 'exact' and before is None  # or there may be weights elsewhere
-        self._columns = _filled(samples.rows) if fresh else None
         problem = self._make_problem(samples.rows, samples.labels, samples.weights)
         params = None if before is None else self._start_from(problem, *before[:2])
         near = self._near_lists(problem)
@@ -1382,6 +1415,8 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             None if given is None else given[ids], self.class_weight, self.classes_, labels
         )
         rows = rows[ids] if self.multilabel_ else rows
+        if not first and not self._on_support:
+            rows = self._cut(rows, (self.coef_,))
         self.class_count_ = self.class_count_ + np.bincount(labels, weights, len(self.classes_))
         if self._hinge:
             scale = self._scale

@@ -479,7 +479,7 @@ def mean_log_loss(
 def top_k_accuracy(
     problem: SoftmaxData, weights: np.ndarray, k: int = 1, rows: np.ndarray | None = None
 ) -> float:
-    """Share of rows whose label is among the k best scores; a tie counts against the label.
+    """Share of rows whose label is among the k best scores; ties and nan count against the label.
 
     Parameters
     ----------
@@ -505,7 +505,7 @@ def top_k_accuracy(
     """
     return float(
         np.concatenate(
-            [(gaps >= 0).sum(1) < k for _, gaps, _ in margins(problem, weights, rows)]
+            [(~(gaps < 0)).sum(1) < k for _, gaps, _ in margins(problem, weights, rows)]
         ).mean()
     )
 

@@ -446,7 +446,7 @@ class SquaredHingeByColumn(FullSoftmaxByColumn):
             rows = np.repeat(np.arange(len(ids)), np.diff(part.indptr))
             best = np.full(len(ids), -np.inf)
             np.maximum.at(best, rows, gaps[rows, part.indices])
-            before = (gaps > best[:, None]).sum(1)
+            before = (~(gaps <= best[:, None])).sum(1)
             total += self._weighted(ids, before / (1 + before)).sum()
             for j, scale in enumerate(SCALES):
                 own_gaps = scale * gaps[rows, part.indices]

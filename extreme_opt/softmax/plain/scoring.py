@@ -39,10 +39,10 @@ def hits(scores, labels, k=1):
     Returns
     -------
     ndarray of shape (n,), bool
-        Ties count against the label.
+        Ties and nan count against the label.
     """
     own = scores[np.arange(len(labels)), labels][:, None]
-    return (scores >= own).sum(1) <= k
+    return (~(scores < own)).sum(1) <= k
 
 
 def balanced_accuracy(scores, labels):

@@ -33,6 +33,7 @@ from extreme_opt.similarity import (
 )
 from extreme_opt.similarity.all_pairs import low_rank_factors
 from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
+from extreme_opt.similarity.fold_in import _square_of
 from extreme_opt.similarity.ranking import MEASURES, measures_by_row, pattern
 from extreme_opt.similarity.validation import clear_gain, double_or_halve
 
@@ -1959,8 +1960,17 @@ def test_a_history_of_dislikes_alone_is_told_where_missing_pairs_are_stronger():
     table = [(user, film, int(user % 2 == film % 2)) for user in range(12) for film in range(8)]
     log = dict(zip(('user', 'film', 'like'), map(list, zip(*table))))
     model = SimilarityModel(2, values='labels').fit(log)
-    with pytest.warns(UserWarning, match='history 0 holds dislikes alone'):
-        model.recommend(history={1: -1}, k=3)
+    with pytest.warns(UserWarning, match='history 0 holds dislikes alone.* 2 times as hard'):
+        assert (model.recommend(history={1: -1}, k=3)[0] % 2).any()
+    part, (Q, _) = model._fold, model._retriever.embeddings.of(1)
+    some, none = np.array([1]), np.array([], int)
+    slopes = [
+        _square_of(part, Q, None, items, np.ones(len(items)), -np.ones(len(items)), 0.0)[1](
+            np.zeros(2)
+        )[0]
+        for items in (some, none)
+    ]  # a dislike in place of a missing pair: 1/2 for 1
+    np.testing.assert_allclose(slopes[0] - slopes[1], (0.5 - 1.0) * Q[1], rtol=1e-6)
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         assert not (model.recommend(history={0: 1, 1: -1}, k=3)[0] % 2).any()

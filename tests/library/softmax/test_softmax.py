@@ -24,6 +24,8 @@ from extreme_opt.softmax.double_sum import (
     sample_distinct,
     top_k_accuracy,
 )
+from extreme_opt.softmax.exact import SquaredHingeByColumn
+from extreme_opt.softmax.plain.scoring import hits
 from extreme_opt.softmax.plain.umax import umax_update
 from extreme_opt.softmax.rivals import NCE, FullSoftmax, ImportanceSampled, OneVsEach
 from extreme_opt.softmax.umax import UMax, umax_updates
@@ -151,6 +153,22 @@ def test_start_knows_nothing():
     assert (
         top_k_accuracy(problem, problem.unpack(problem.init_params())[0]) == 0
     )  # ties count against the label
+
+
+@pytest.mark.parametrize('lost', ['all', 'label', 'other'])
+def test_scores_that_are_no_numbers_are_not_right(lost):
+    "In a lesson, in the package and where margins are judged; other rows count as they do."
+    labels, scores, rows_of = np.array([0, 1, 1]), 2.0 * np.eye(3), sparse.csr_array(np.eye(3))
+    rows = dict(all=slice(None), label=labels[2], other=[0, 2])[lost]
+    scores[2, labels[2]] = 3.0  # right
+    weights = scores.T.copy()
+    np.testing.assert_array_equal(hits(scores, labels), True)
+    scores[2, rows] = weights[rows, 2] = np.nan
+    np.testing.assert_array_equal(hits(scores, labels), [True, True, False])
+    np.testing.assert_array_equal(hits(scores, labels, 3), True)  # any order of three is
+    assert top_k_accuracy(SoftmaxData(rows_of, labels), weights) == pytest.approx(2 / 3)
+    judged = SquaredHingeByColumn(rows_of, labels, 3)
+    assert judged.held_out(weights)[0] == pytest.approx(2 / 9)  # two before the label
 
 
 @given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=8))
