@@ -264,11 +264,7 @@ def main() -> list[dict]:
     rows: list[dict] = []
 
     def add(method, task, peer, seconds, **measured):
-        rows.append(
-            machine.row(method=method, task=task, peer=peer, seconds=f'{seconds:.5f}', **measured)
-        )
-        if method != 'curve':
-            print(f'{task:<52}{peer:<24}{measured}', flush=True)
+        rows.append(machine.row(method, task, f'{seconds:.5f}', peer=peer, **measured))
 
     curve_and_folds(add)
     for name, (features, labels, ridge) in sets().items():
