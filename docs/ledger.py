@@ -7,7 +7,6 @@ says so.
     python docs/ledger.py all [CHAPTER ...]            every row and every mutant; prints the
                                                        mutation score and keeps it in
                                                        docs/ledger/scores.json
-    python docs/ledger.py missing                      numbered items that have no row yet
 
 Rows stand in docs/ledger/CHAPTER.toml. A row is
 
@@ -230,11 +229,6 @@ def _misplaced(change: str, place: Place) -> str:
     except ValueError as error:
         return f'{error}; mend `mutants`'
     return ''
-
-
-def missing(chapters=CHAPTERS) -> list[str]:
-    told = {row.id for row in rows(chapters)}
-    return [item for chapter in chapters for item in numbered(chapter) if item not in told]
 
 
 # ------------------------------------------------------------------------------------------ pages
@@ -862,7 +856,7 @@ def main(argv=None) -> int:
         epilog=__doc__.split('\n\n', 2)[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('work', choices=('check', 'run', 'all', 'missing'))
+    parser.add_argument('work', choices=('check', 'run', 'all'))
     parser.add_argument(
         'chapters', nargs='*', help='softmax, similarity, ordinal, bound (default all)'
     )
@@ -881,10 +875,6 @@ def main(argv=None) -> int:
     )
     args = parser.parse_args(argv)
     chapters = args.chapters or CHAPTERS
-    if args.work == 'missing':
-        for item in missing(chapters):
-            print(item)
-        return 0
     if args.work == 'check':
         wrong = faults(chapters)
         print('\n'.join(wrong) if wrong else f'{len(rows(chapters))} rows fit their cells')

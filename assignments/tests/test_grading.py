@@ -1053,26 +1053,12 @@ def test_commands_named_in_the_guide_exist():
 # -------------------------------------------------------------- instructions, counted over the pipe
 
 
-COUNTED = """
-import json, sys
-from pathlib import Path
-sys.path[:0] = [{grader!r}, {assignments!r}]
-import verify
-from grader import sandbox
-limits, kind, scratch = dict(seconds=60, memory_gb=4), {kind!r}, Path({scratch!r})
-command, env, stop = sandbox.command(kind, None, None, None, scratch, limits)
-job = dict(limits=limits, changes=[], learn=False, command=command, env=env, stop=stop, outside=True,
-           items=[], places=sandbox.places(kind, None, None, None, scratch))
-one, said = verify.Submission(job, {{}}), {{}}
-one.space.update(steps={steps})
-for name, code in {answers!r}.items():
-    solved = dict(kind='solution', student=code, release='def total(n): pass', id='total', points=0)
-    tests = dict(kind='tests', student=None, id=name, points=1, source={tests!r})
-    one.student_side(0, solved); one.teacher_side(0, solved); one.test(1, tests)
-    said[name] = one.scores[name], one.messages.get(name)
-one.session.close()
-print(json.dumps(said))
-"""
+def piped(call, tmp_path, **told):
+    "What a function of `pipe.py` answers."
+    told |= dict(call=call, kind='none' if SANDBOX else 'bubblewrap', scratch=str(tmp_path))
+    done = tell(sys.executable, Path(__file__).with_name('pipe.py'), input=json.dumps(told))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_instructions_are_counted_in_the_other_process(tmp_path):
@@ -1095,7 +1081,6 @@ def test_instructions_are_counted_in_the_other_process(tmp_path):
         'import tracemalloc; tracemalloc.start(); total(20_000)\n'
         'assert tracemalloc.get_traced_memory()[1] < 4e6, "a table"'
     )
-    space = """(lambda space: (exec(%r, space), space['steps'])[1])(one.space)"""
     steps = (
         'import sys\n'
         'def steps(function, size, limit):\n'
@@ -1113,18 +1098,7 @@ def test_instructions_are_counted_in_the_other_process(tmp_path):
         '    finally: sys.settrace(before)\n'
         '    return count\n'
     )
-    code = COUNTED.format(
-        grader=str(ROOT / 'assignments/grader'),
-        assignments=str(ROOT / 'assignments'),
-        kind='none' if SANDBOX else 'bubblewrap',
-        scratch=str(tmp_path),
-        answers=answers,
-        tests=tests,
-        steps=space % steps,
-    )
-    done = tell(sys.executable, '-c', code)
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads(done.stdout.splitlines()[-1])
+    said = piped('counted', tmp_path, answers=answers, tests=tests, steps=steps)
     assert {name for name, (points, _) in said.items() if points == 1} == {'formula', 'one call'}
     assert all('too many' in said[name][1] for name in ('loop', 'helper', 'swallowed')), said
     assert all('too many' in said[name][1] for name in ('switched off', 'no settrace')), said
@@ -1132,60 +1106,6 @@ def test_instructions_are_counted_in_the_other_process(tmp_path):
 
 
 # ---------------------------------------------------------------- the real sets over the pipe
-
-
-BANKS = """
-import json, sys
-from pathlib import Path
-sys.path[:0] = [{grader!r}, {assignments!r}]
-import extreme_opt.show
-extreme_opt.show.live = lambda function, **values: None
-import verify
-from grader import intake, sandbox
-source = Path({source!r})
-cells, release = intake.cells_of(source), intake.cells_of(Path({release!r}))
-items = intake.line_up(cells, release, cells, 0, [])
-kind, scratch = {kind!r}, Path({scratch!r})
-limits = dict(seconds=300, memory_gb=4)
-command, env, stop = sandbox.command(kind, None, None, None, scratch, limits)
-job = dict(items=items, limits=limits, changes=[], learn=True, command=command, env=env, stop=stop,
-           outside=True, places=sandbox.places(kind, None, None, None, scratch))
-def begin(upto):
-    one = verify.Submission(job, {{}})
-    for number, item in enumerate(items[:upto]):
-        one.student_side(number, item)
-        one.teacher_side(number, item)
-    return one
-def earns(number, end, code):
-    "Points of an answer over all tests of its question; a new process where it ended this one."
-    global one
-    total, mine = 0, dict(items[number], student=code)
-    try:
-        one.student_side(number, mine); one.teacher_side(number, mine)
-        for at in range(number + 1, end):
-            if items[at]['kind'] == 'tests':
-                one.test(at, items[at])
-                total += one.scores[items[at]['id']]
-            else:
-                one.student_side(at, items[at]); one.teacher_side(at, items[at])
-    except verify.Ended:
-        one.session.close()
-        one = begin(number)
-    return total
-one, odd = begin(0), []
-starts = [at for at, item in enumerate(items) if item['kind'] == 'solution'] + [len(items)]
-for number, item in enumerate(items):
-    for name, should, code in {answers}.get(item['id'], []) if item['kind'] == 'solution' else []:
-        points = earns(number, starts[starts.index(number) + 1], code)
-        if points != should:
-            odd.append([item['id'], name, points, should])
-    one.student_side(number, item)
-    one.teacher_side(number, item)
-    if item['kind'] == 'tests' and one.scores[item['id']] != item['points']:
-        odd.append([item['id'], 'the reference', one.messages[item['id']]])
-one.session.close()
-print(json.dumps(odd))
-"""
 
 
 def over_the_pipe(name, version, answers, tmp_path):
@@ -1201,18 +1121,8 @@ def over_the_pipe(name, version, answers, tmp_path):
             flags=re.S,
         )
     (tmp_path / 'release.ipynb').write_text(json.dumps(book))
-    code = BANKS.format(
-        grader=str(ROOT / 'assignments/grader'),
-        assignments=str(ROOT / 'assignments'),
-        source=str(tmp_path / 'source.ipynb'),
-        release=str(tmp_path / 'release.ipynb'),
-        kind='none' if SANDBOX else 'bubblewrap',
-        scratch=str(tmp_path),
-        answers=repr({question: rows for question, rows in answers.items() if question != 'real'}),
-    )
-    done = tell(sys.executable, '-c', code)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    given = {question: rows for question, rows in answers.items() if question != 'real'}
+    return piped('odd', tmp_path, answers=given)
 
 
 @pytest.mark.slow
