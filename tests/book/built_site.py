@@ -99,7 +99,7 @@ def own_scripts(report):
         pytest.skip('node or npm is missing, so formulas were not read by MathJax')
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture(scope='module')
 def browser():
     from playwright.sync_api import sync_playwright
 
