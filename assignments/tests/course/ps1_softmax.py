@@ -101,10 +101,10 @@ ROOT = '''
 def implicit_u(rate, odds, gap, old, gamma, damping, omega=wrightomega):
     from scipy.optimize import brentq
     c = {c}
-    a = lambda u: float(np.real(omega({inside})))
+    a = lambda u: float(np.real(omega(c - u)))
     g = lambda u: {g}
     {solve}
-    return {answer}
+    return u, gamma * a(u)
 '''
 BISECT = '''low, high = 0., max(old, 0.) + 1.
     while g(high) < 0: high *= 2
@@ -125,18 +125,16 @@ NEWTON = '''u = 0.
 
 def root(
     c='math.log(rate) + math.log(odds) - math.log(gamma) + gap',
-    inside='c - u',
     g='rate * (1 - math.exp(-u) + damping * u) + u - old - gamma * a(u)',
     solve=BRENT,
-    answer='u, gamma * a(u)',
 ):
-    return ROOT.format(c=c, inside=inside, g=g, solve=solve, answer=answer)
+    return ROOT.format(c=c, g=g, solve=solve)
 
 
 REAL = '''
 report = {{}}
 for solver in ('implicit', 'umax'):
-    model = SoftmaxClassifier(solver={solver}, max_epochs={passes}).fit({fitted})
+    model = SoftmaxClassifier(solver={solver}, max_epochs={passes}).fit(docs.train_features, docs.train_labels)
     log_proba = model.predict_log_proba(docs.test_features)
     columns = [list(model.classes_).index(label) for label in docs.test_labels]
     report[{key}] = {share}, {loss}
@@ -145,15 +143,8 @@ TOP = 'float(np.mean([label in guesses for label, guesses in zip(docs.test_label
 LOSS = '-float(np.mean([row[c] for row, c in zip(log_proba, columns)]))'
 
 
-def real(
-    share=TOP,
-    loss=LOSS,
-    solver='solver',
-    passes=6,
-    fitted='docs.train_features, docs.train_labels',
-    key='solver',
-):
-    return REAL.format(share=share, loss=loss, solver=solver, passes=passes, fitted=fitted, key=key)
+def real(share=TOP, loss=LOSS, solver='solver', passes=6, key='solver'):
+    return REAL.format(share=share, loss=loss, solver=solver, passes=passes, key=key)
 
 
 ANSWERS = {

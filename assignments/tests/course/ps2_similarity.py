@@ -9,20 +9,18 @@ def loss(P, Q, pairs, omega, r):
     s = {scores}
     seen = {seen}
     unseen = {unseen}
-    return float(seen + {half} * unseen)
+    return float(seen + 1 / 2 * unseen)
 '''
 UNSEEN = 'len(Q) * (omega @ r**2) - 2 * ((omega * r) @ P @ Q.sum(0)) + np.sum(((omega[:, None] * P).T @ P) * (Q.T @ Q))'
 
 
-def loss(
-    scores='(P[i] * Q[j]).sum(1)', seen='np.logaddexp(0, -s).sum()', unseen=UNSEEN, half='1 / 2'
-):
-    return LOSS.format(scores=scores, seen=seen, unseen=unseen, half=half)
+def loss(scores='(P[i] * Q[j]).sum(1)', seen='np.logaddexp(0, -s).sum()', unseen=UNSEEN):
+    return LOSS.format(scores=scores, seen=seen, unseen=unseen)
 
 
 GRADIENT = '''
 def gradient(P, Q, pairs, omega, r):
-    P, Q = {given}
+    P, Q = P, Q
     i, j = pairs
     s = (P[i] * Q[j]).sum(1)
     c = {slope}
@@ -46,9 +44,8 @@ def gradient(
     left='omega[:, None] * (P @ (Q.T @ Q) - r[:, None] * Q.sum(0))',
     right='Q @ (P.T @ (omega[:, None] * P)) - (omega * r) @ P',
     add=ADD,
-    given='P, Q',
 ):
-    return GRADIENT.format(slope=slope, left=left, right=right, add=add, given=given)
+    return GRADIENT.format(slope=slope, left=left, right=right, add=add)
 
 
 PRODUCT = '''
@@ -56,7 +53,7 @@ def product(P, Q, pairs, omega, D, E):
     i, j = pairs
     s = (P[i] * Q[j]).sum(1)
     h = {bend}
-    c = h * ({change})
+    c = h * ((D[i] * Q[j]).sum(1) + (P[i] * E[j]).sum(1))
     left = {left}
     right = {right}
     np.add.at(left, i, c[:, None] * Q[j]); np.add.at(right, j, c[:, None] * P[i])
@@ -66,11 +63,10 @@ def product(P, Q, pairs, omega, D, E):
 
 def product(
     bend='np.exp(-np.abs(s)) / (1 + np.exp(-np.abs(s)))**2',
-    change='(D[i] * Q[j]).sum(1) + (P[i] * E[j]).sum(1)',
     left='omega[:, None] * (D @ (Q.T @ Q) + P @ (E.T @ Q))',
     right='Q @ (D.T @ (omega[:, None] * P)) + E @ (P.T @ (omega[:, None] * P))',
 ):
-    return PRODUCT.format(bend=bend, change=change, left=left, right=right)
+    return PRODUCT.format(bend=bend, left=left, right=right)
 
 
 PRODUCT_ADD = 'np.add.at(left, i, c[:, None] * Q[j]); np.add.at(right, j, c[:, None] * P[i])'
@@ -88,7 +84,7 @@ AS_DERIVED = 'n**2 / np.sum(pairs[0] == i) / np.sum(pairs[1] == j) * (r - P[i] @
 
 
 REAL = '''
-cut, where, link, omega, fill, size = P0.size, {where}, {links}, {weight}, {imputed}, {ridge}
+cut, where, link, omega, fill, size = P0.size, np.r_[P0.ravel(), Q0.ravel()], (known[:, 0], known[:, 1]), {weight}, imputed, ridge
 def halves(theta): return theta[:cut].reshape(P0.shape), theta[cut:].reshape(Q0.shape)
 def value(theta): return loss(*halves(theta), link, omega, fill) + size / 2 * (theta @ theta)
 def slope(theta): return np.concatenate([part.ravel() for part in gradient(*halves(theta), link, omega, fill)]) + size * theta
@@ -100,26 +96,8 @@ recall = {share}
 RANKS = 'float(np.mean([(S[i] > S[i, j]).sum() < 20 for i, j in hidden]))'
 
 
-def real(
-    where='np.r_[P0.ravel(), Q0.ravel()]',
-    links='(known[:, 0], known[:, 1])',
-    weight='weight',
-    imputed='imputed',
-    ridge='ridge',
-    steps=30,
-    hide='S[known[:, 0], known[:, 1]] = -np.inf',
-    share=RANKS,
-):
-    return REAL.format(
-        where=where,
-        links=links,
-        weight=weight,
-        imputed=imputed,
-        ridge=ridge,
-        steps=steps,
-        hide=hide,
-        share=share,
-    )
+def real(weight='weight', steps=30, hide='S[known[:, 0], known[:, 1]] = -np.inf', share=RANKS):
+    return REAL.format(weight=weight, steps=steps, hide=hide, share=share)
 
 
 ANSWERS = {

@@ -30,7 +30,7 @@ def loss_and_gradient(X, triplets, margin=0.):
     s = {share}
     G = np.zeros(X.shape)
     {add}
-    return {value}, {gradient}
+    return {value}, G / len(i)
 '''
 ADD = 'np.add.at(G, i, np.asarray(s[:, None] * (u - v))); np.add.at(G, j, np.asarray(-s[:, None] * u)); np.add.at(G, k, np.asarray(s[:, None] * v))'
 EXPIT = 'np.exp(np.minimum(z, 0)) / (1 + np.exp(-np.abs(z)))'
@@ -41,9 +41,8 @@ def loss(
     share='2 * ' + EXPIT,
     add=ADD,
     value='np.mean(np.logaddexp(0, z))',
-    gradient='G / len(i)',
 ):
-    return LOSS.format(z=z, share=share, add=add, value=value, gradient=gradient)
+    return LOSS.format(z=z, share=share, add=add, value=value)
 
 
 LOOP = '''for q in range(len(i)):
@@ -94,17 +93,13 @@ ERROR = '''
 def triplet_error(X, triplets):
     i, j, k = np.asarray(triplets).T
     wrong = {wrong}
-    return {share}, {failures}
+    return {share}, np.bincount(i[wrong], minlength=len(X))
 '''
 NEAR, FAR = '((X[i] - X[j])**2).sum(1)', '((X[i] - X[k])**2).sum(1)'
 
 
-def error(
-    wrong=f'~({NEAR} < {FAR})',
-    share='float(wrong.mean())',
-    failures='np.bincount(i[wrong], minlength=len(X))',
-):
-    return ERROR.format(wrong=wrong, share=share, failures=failures)
+def error(wrong=f'~({NEAR} < {FAR})', share='float(wrong.mean())'):
+    return ERROR.format(wrong=wrong, share=share)
 
 
 KEEP = '''

@@ -64,7 +64,7 @@ def mended(data, rng): return 0.
 
 INTERVAL = '''
 def interval(values, rng, level=.95, n_draws=2000):
-    v = {given}
+    v = np.array(values, float)
     n = len(v)
     means = {means}
     return {answer}
@@ -72,12 +72,8 @@ def interval(values, rng, level=.95, n_draws=2000):
 QUANTILES = 'tuple(float(q) for q in np.quantile(means, [(1 - level) / 2, 1 - (1 - level) / 2]))'
 
 
-def interval(
-    given='np.array(values, float)',
-    means='rng.choice(v, size=(n_draws, n)).mean(axis=1)',
-    answer=QUANTILES,
-):
-    return INTERVAL.format(given=given, means=means, answer=answer)
+def interval(means='rng.choice(v, size=(n_draws, n)).mean(axis=1)', answer=QUANTILES):
+    return INTERVAL.format(means=means, answer=answer)
 
 
 VERDICT = '''
@@ -96,7 +92,7 @@ results = dict(printed=[], mended=[])
 for seed in {seeds}:
     data = new_data(np.random.default_rng({seed}))
     results['printed'].append(printed(data, np.random.default_rng(seed)))
-    results['mended'].append({second})
+    results['mended'].append(mended(data, np.random.default_rng(seed)))
 results['verdict'] = {verdict}
 {after}
 '''
@@ -105,11 +101,10 @@ results['verdict'] = {verdict}
 def real(
     seeds='range(20)',
     seed='seed',
-    second='mended(data, np.random.default_rng(seed))',
     after='',
     verdict="verdict(results['printed'], results['mended'], np.random.default_rng(0))",
 ):
-    return REAL.format(seeds=seeds, seed=seed, second=second, after=after, verdict=verdict)
+    return REAL.format(seeds=seeds, seed=seed, after=after, verdict=verdict)
 
 
 ANSWERS = {
