@@ -122,8 +122,8 @@ def run_for(problem, solver, start, n_rows) -> list[tuple]:
     return points if problem.loss(points[-1][1]) < 10 * problem.loss(start) else points[:1]
 
 
-def curves(title, train, test, only: tuple[str, ...] = ()) -> Iterator[dict]:
-    "Eight methods from one start, each for the same time; `only` names those to run."
+def curves(title, train, test) -> Iterator[dict]:
+    "Eight methods from one start, each for the same time."
     problem = AllPairs(
         train,
         n_components=16,
@@ -133,13 +133,9 @@ def curves(title, train, test, only: tuple[str, ...] = ()) -> Iterator[dict]:
         dtype=np.float32,
     )
     start, n_rows = problem.init_params(0), sum(train.shape)
-    rate = 1e-6
-    if not only or {'SOGram', 'Sampling'} & set(
-        only
-    ):  # they take the last step of gradient descent
-        gd = minimize(problem, GradientDescent(), start, max_seconds=SECONDS)
-        if len(gd.column('iter')) > 1:
-            rate = 2.0 ** round(np.log2(max(gd.state.step_size, 1e-12)))
+    gd, rate = minimize(problem, GradientDescent(), start, max_seconds=SECONDS), 1e-6
+    if len(gd.column('iter')) > 1:  # SOGram and Sampling take the last step of gradient descent
+        rate = 2.0 ** round(np.log2(max(gd.state.step_size, 1e-12)))
     plain = dict(scaling=None, learning_rate=rate, n_updates=10)
     scaled = dict(scaling='adagrad', learning_rate=0.01, n_updates=10)
     methods = {
@@ -153,8 +149,6 @@ def curves(title, train, test, only: tuple[str, ...] = ()) -> Iterator[dict]:
         'Sampling-diag': BlockSGD(share=0.01, **scaled),
     }
     for name, solver in methods.items():
-        if only and name not in only:
-            continue
         points = run_for(problem, solver, start, n_rows)
         peer = f'rate {rate:.1e}' if name in ('SOGram', 'Sampling') else ''
         while (

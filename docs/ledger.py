@@ -285,10 +285,10 @@ class Slip(NamedTuple):
     chapter: str = ''
 
 
-def errata(chapters=CHAPTERS) -> list[Slip]:
+def errata() -> list[Slip]:
     "The papers' slips, in the order of the files."
     found, where = [], {label.lower(): label for label in cells()}
-    for chapter in chapters:
+    for chapter in CHAPTERS:
         path = ROOT / f'docs/ledger/{chapter}.toml'
         if not path.exists():
             continue
@@ -690,7 +690,7 @@ class Score(NamedTuple):
 
 
 def examine(
-    chosen: list[Row], seed: int = 1, n: int | None = A_ROW, tell=print, done=lambda scores: None
+    chosen: list[Row], seed: int = 1, n: int | None = A_ROW, done=lambda scores: None
 ) -> list[Score]:
     """Run the cells of the rows and their mutants; one process, each notebook once; `done` gets the
     scores of each notebook."""
@@ -713,7 +713,7 @@ def examine(
                     index = where[row.check].index
                     book.up_to(index)
                     scores.append(_score(row, book, index, random.Random(f'{seed} {row.id}'), n))
-                    tell(_line(scores[-1], path))
+                    print(_line(scores[-1], path))
             finally:
                 os.chdir(start)
             done(scores[-len(group) :])
@@ -807,13 +807,9 @@ class Tally(NamedTuple):
     ]  # rows without a score, or whose cell or line in the ledger is another since
 
 
-def tally(chapter: str, numbered_only: bool = True) -> Tally:
+def tally(chapter: str) -> Tally:
     "The last whole run of a chapter's mutants."
-    part = [
-        row
-        for row in rows([chapter])
-        if row.verdict != 'not checkable' and not (numbered_only and row.verdict == 'ours')
-    ]
+    part = [row for row in rows([chapter]) if row.verdict not in ('not checkable', 'ours')]
     kept = stored()
     said, found = sources_of(part), [kept[row.id] for row in part if row.id in kept]
     older = tuple(

@@ -238,8 +238,8 @@ def hand_in(room, student, book, file=f'{NAME}.ipynb', when=None):
         (folder / 'timestamp.txt').write_text(when)
 
 
-def grade(room, *others, name=NAME):
-    done = tell(sys.executable, 'grade.py', name, *HOW, *others, where=room)
+def grade(room, *others):
+    done = tell(sys.executable, 'grade.py', NAME, *HOW, *others, where=room)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -477,7 +477,7 @@ class Here:
         return dict(values={name: self.space[name] for name in names if name in self.space})
 
 
-def released(tmp_path_factory=None):
+def released():
     "The small set as it is handed out: without solutions, hidden tests and mark schemes."
     book = small_set.source()
     for cell in book['cells']:
