@@ -992,7 +992,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
                 24.0 * rows.shape[1],
                 f'{type(self).__name__}.fit',
                 f'counts of the entries are as long as the {rows.shape[1]:,} columns: take fewer '
-                '(selected, or hashed)',
+                'columns (selected, or hashed)',
             )
         if not on_support and (before is None or self.solver != 'auto'):
             with np.errstate(over='ignore', invalid='ignore'):
