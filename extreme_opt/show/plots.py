@@ -414,7 +414,8 @@ def picture(figure: Figure, dpi: int = 144, colors: int = 64) -> bytes:
     from PIL import Image as Pillow
 
     raw, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(raw, format='png', dpi=dpi, facecolor='white', metadata={'Software': None})
+    plain = dict(metadata={'Software': None}, pil_kwargs=dict(compress_level=0))  # read at once
+    figure.savefig(raw, format='png', dpi=dpi, facecolor='white', **plain)
     full = Pillow.open(raw).convert('RGB')
     full.quantize(colors=colors, dither=Pillow.Dither.NONE).save(small, format='png', optimize=True)
     return small.getvalue()
