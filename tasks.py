@@ -226,12 +226,11 @@ def course(
     name: str = '',
     parts: str = '',
     version: str = '',
-    archive: str = '',
 ) -> None:
     """write problem sets, solutions, rubrics and a class to grade in (out=DIR; seed=7 for other
-    numbers, roster=FILE for each student's own, archive=FILE for an encrypted copy)"""
+    numbers, roster=FILE for each student's own)"""
     first = given(out=out, seed=seed, roster=roster)
-    last = given(parts=parts, version=version, archive=archive)
+    last = given(parts=parts, version=version)
     tool('python', 'assignments/make.py', *first, *name.split(), *last)
 
 

@@ -9,9 +9,6 @@ course out=DIR`.
     python assignments/make.py out=DIR ps1_softmax parts=1,2,5   some parts of a set, with the
                                                                  points that they have
     python assignments/make.py out=DIR version=b         the other version of the sets that have one
-    python assignments/make.py out=DIR archive=FILE      and what is for teachers once more,
-                                                         encrypted (needs openssl)
-    python assignments/make.py open=FILE out=DIR         such an archive, opened in an empty folder
     python assignments/make.py audit=FOLDER roster=FILE  who handed in somebody else's numbers?
     (seed=7 as above)
     python assignments/make.py check                     end with an error where build/ holds a
@@ -38,7 +35,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import archive  # noqa: E402
 import parts  # noqa: E402
 from grader import intake, keep, keep_gradebook  # noqa: E402
 from grader.intake import VARIANT, variant_of  # noqa: E402
@@ -371,18 +367,15 @@ def questions(name, version='a', only=()):
     return found
 
 
-def mistakes(name):
-    "Answers known to be wrong, by coding question, from the files that the tests grade."
+def known_answers(name):
+    "Answers that the tests grade, by coding question: [(what it does, points, program)]."
     path = HERE.parent / f'assignments/tests/course/{name}.py'
     if not path.exists():
         return {}
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return {
-        key: ([a for a, right, _ in rows if right], [a for a, right, _ in rows if not right])
-        for key, rows in module.ANSWERS.items()
-    }
+    return module.ANSWERS
 
 
 def outcome(known, label):
@@ -393,7 +386,7 @@ def outcome(known, label):
 
 def rubric(name, version='a', only=()):
     "Points, minutes, mark schemes and common mistakes of a problem set, as Markdown."
-    known, wrong, rows = parts.known(name), mistakes(name), questions(name, version, only)
+    known, answers, rows = parts.known(name), known_answers(name), questions(name, version, only)
     points = sum(row[2] for row in rows)
     hand = sum(row[2] for row in rows if row[1] == 'by hand')
     out = [
@@ -422,14 +415,16 @@ def rubric(name, version='a', only=()):
                 '**Mark scheme.** ' + scheme.replace('\n', '  \n'),
             ]
         else:
-            right, bad = wrong.get(kind, ([], []))
+            most = sum(row[2] for row in rows if row[1] == kind)
+            tried = [(said, earned) for said, earned, _ in answers.get(kind, [])]
+            right = [said for said, earned in tried if earned >= most]
+            some = [f'{said} ({earned:g} of {most:g})' for said, earned in tried if 0 < earned < most]
+            none = [said for said, earned in tried if not earned]
             out += [
-                (
-                    f'`{kind}`, all or nothing. Approaches known to earn the points:'
-                    f' {"; ".join(right) or "the reference"}.'
-                ),
+                f'`{kind}`, all or nothing. Approaches known to earn all points of `{kind}`: '
+                f'{"; ".join(right) or "the reference"}.',
                 '',
-                'Mistakes known to earn none: ' + '; '.join(bad) + '.',
+                f'Mistakes known to earn none, or a part: {"; ".join([*none, *some])}.',
             ]
     return '\n'.join(out) + '\n'
 
@@ -505,12 +500,11 @@ def main(arguments):
     "Make every problem set, or the ones named."
     options = dict(part.split('=', 1) for part in arguments if '=' in part)
     names = [part for part in arguments if '=' not in part]
-    if strange := (set(options) - {'out', 'seed', 'roster', 'audit', 'parts', 'version', 'archive', 'open'}) | (
-        set(names) - {'list', 'check', *SETS}
-    ):
+    known = {'out', 'seed', 'roster', 'audit', 'parts', 'version'}
+    if strange := (set(options) - known) | (set(names) - {'list', 'check', *SETS}):
         raise SystemExit(
-            f'what is {sorted(strange)[0]}? say out=DIR, seed=N, roster=FILE, parts=1,2, version=b, archive=FILE, open=FILE, audit=FOLDER, '
-            f'list, check, or one of {", ".join(SETS)}'
+            f'what is {sorted(strange)[0]}? say out=DIR, seed=N, roster=FILE, parts=1,2, version=b,'
+            f' audit=FOLDER, list, check, or one of {", ".join(SETS)}'
         )
     seed = int(options.get('seed', 0))
     if names == ['list']:
@@ -525,10 +519,6 @@ def main(arguments):
         print(f'{len(found)} submissions with numbers that are not their own')
         return sys.exit(bool(found))
     out = out_of(options)
-    if 'open' in options:
-        return archive.unpack(Path(options['open']).expanduser().resolve(), out)
-    pack = Path(options['archive']).expanduser().resolve() if 'archive' in options else None
-    phrase = archive.ready(pack) if pack else None
     if 'seed' not in options and (out / 'class/class.toml').exists():
         seed = settings_of(out / 'class')['seed']
     which = options.get('version', 'a'), numbers_of(options.get('parts', ''))
@@ -558,10 +548,6 @@ def main(arguments):
     if students:
         print(f'{len(students)} students: {out}/variants')
     print(f'to grade: {out}/class')
-    if pack:
-        programs = [f'class/{one}' for one in (*PROGRAMS, 'constraints.txt')]
-        archive.pack(pack, out, ('instructor', 'class/source', *programs), phrase)
-        print(f'for teachers, encrypted: {pack}')
 
 
 if __name__ == '__main__':

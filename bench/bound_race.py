@@ -162,12 +162,6 @@ def main() -> Iterator[dict]:
             fastest = min(timings[label].median for label in PEERS if label in timings)
             for label, n in found.items():
                 ratio = timings[label].median / fastest
-                print(
-                    f'{name:15s} {threads} {label:20s} {n:5d} iterations'
-                    f' {timings[label].median:8.3f} s, spread {timings[label].spread:4.0%} '
-                    f' {ratio:6.1f} times the fastest peer {peaks[label]:6.0f} MB',
-                    flush=True,
-                )
                 task = f'{name}: {len(y)} rows, {len(np.unique(y))} classes, {X.shape[1]} columns'
                 yield machine.row(
                     method=label,

@@ -161,19 +161,8 @@ def main() -> list[dict]:
             if method in OURS and left > 1e-11:  # below, the difference of two losses is rounding
                 says = fit(X, y, method, n or MOST).bound_gap_
                 measured['certificate'] = f'{says / (left * best):.3g}'
-            print(f'{name:32s}{method:24s}{columns["seconds"]:>8s} s  {measured}', flush=True)
-            rows.append(
-                dict(
-                    method=method,
-                    task=(
-                        f'{name}: {len(y)} rows, {len(np.unique(y))} classes, {X.shape[1]} columns'
-                    ),
-                    peer='ours' if method in OURS else 'scikit-learn',
-                    **measured,
-                    **columns,
-                    peak_mb='',
-                    versions=machine.versions('scikit-learn'),
-                    date=machine.today(),
-                )
-            )
+            told = dict(peak_mb='', versions=machine.versions('scikit-learn'))
+            told |= dict(peer='ours' if method in OURS else 'scikit-learn')
+            task = f'{name}: {len(y)} rows, {len(np.unique(y))} classes, {X.shape[1]} columns'
+            rows.append(machine.row(method, task, **measured, **columns, **told))
     return rows

@@ -24,10 +24,8 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import machine
@@ -247,54 +245,6 @@ def key(page: str) -> str:
     files += sorted(path for name in used for path in (ROOT / 'extreme_opt' / name).rglob('*.py'))
     content = b''.join(path.read_bytes() for path in files)
     return hashlib.sha256(f'{LIMIT}{source}'.encode() + content).hexdigest()[:16]
-
-
-def renderer_mb() -> float:
-    "Largest memory that a renderer of the browsers started here has had so far, in MB (Linux)."
-    most = 0
-    for number in descendants(os.getpid()):
-        with contextlib.suppress(OSError):
-            if b'--type=renderer' in Path(f'/proc/{number}/cmdline').read_bytes():
-                told = Path(f'/proc/{number}/status').read_text()
-                most = max(most, int(re.search(r'VmHWM:\s+(\d+)', told)[1]))
-    return most / 1024
-
-
-def live_first() -> Iterator[dict]:
-    """Until the first output of two pages, in a new profile each: on the first visit, which then
-    runs for 10 s more, and on the next one. Seconds of the clock to the first output, and to the
-    end of each part of the start; CPU seconds of the browser; most memory of the renderer; the
-    load of the machine."""
-    from playwright.sync_api import sync_playwright
-
-    chromium = shutil.which('chromium') or shutil.which('google-chrome')
-    handler = functools.partial(Host, directory=str(site()))
-    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f'http://127.0.0.1:{server.server_port}'
-        with sync_playwright() as play, tempfile.TemporaryDirectory() as folder:
-            browser = play.chromium.launch(executable_path=chromium, args=ARGUMENTS.split())
-            told = dict(versions=versions(browser))
-            browser.close()
-            for page in ('learn/primer', 'learn/softmax/double_sum'):
-                for visit in range(2):  # a browser of its own each, so that memory begins anew
-                    context = play.chromium.launch_persistent_context(
-                        f'{folder}/{page.replace("/", "-")}',
-                        executable_path=chromium,
-                        args=ARGUMENTS.split(),
-                    )
-                    tab = context.new_page()
-                    tab.goto(f'{address}/{page}.html', wait_until='load')
-                    run = press(tab, to_first=True)
-                    parts = {name: f'{at:.2f}' for name, at in tab.evaluate('live.taken').items()}
-                    first = dict(visit=visit + 1, cpu_first=f'{run["cpu_first"]:.1f}', **parts)
-                    first |= dict(peak_mb=f'{renderer_mb():.0f}', load=f'{os.getloadavg()[0]:.0f}')
-                    seconds = f'{run["first"]:.2f}'
-                    yield machine.row(page, 'first output', seconds, **first) | told
-                    if not visit:
-                        time.sleep(10)  # what was compiled is kept a while later
-                    context.close()
-        server.shutdown()
 
 
 def main() -> list[dict]:

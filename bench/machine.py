@@ -1,8 +1,4 @@
-"""What the machine itself can do, and how we time: shared by the measuring scripts.
-
-Limits are measured in the same run as the kernels they are held against, turn by turn, because
-other work on the machine slows both.
-"""
+"How we time, and what a row tells: shared by the measuring scripts."
 
 from __future__ import annotations
 
@@ -19,69 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from memory import peak_mb  # noqa: F401
-
-try:
-    from numba import njit
-except ImportError:  # in the interpreter of a rival
-
-    def njit(**_):
-        return lambda function: function
-
-
-@njit(cache=True)
-def _triad(a, b, c):
-    for i in range(len(a)):
-        a[i] = b[i] + 3 * c[i]
-
-
-@njit(cache=True)
-def touch_places(table, places):
-    "Read, add to and write back the cell of a flat table at each place, in order; nothing else."
-    for t in range(len(places)):
-        table[places[t]] += 1
-
-
-def places_of(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    sample: np.ndarray,
-    classes: np.ndarray,
-    n_features: int,
-) -> np.ndarray:
-    """Flat places of the cells that updates on rows `sample` and classes `classes` (one row of them
-    each) touch, update by update."""
-    every = [
-        (
-            row_classes[:, None] * np.uint64(n_features)
-            + indices[indptr[i] : indptr[i + 1]].astype(np.uint64)
-        ).ravel()
-        for i, row_classes in zip(sample, classes.astype(np.uint64), strict=True)
-    ]
-    return np.concatenate(every)
-
-
-def stream_seconds(n_bytes: int = 2**27) -> tuple[Callable[[], None], int]:
-    "A job that streams three arrays (two in, one out), and the bytes it moves."
-    a, b, c = (np.ones(n_bytes // 4 // 3, np.float32) for _ in range(3))
-    _triad(a[:4], b[:4], c[:4])
-    return lambda: _triad(a, b, c), 3 * a.nbytes
-
-
-def touch_job(places: np.ndarray, n_cells: int) -> tuple[Callable[[], None], int]:
-    """A job that touches these places of a float32 table of n_cells, and the bytes it moves: 4 in
-    and 4 out per place, the cells alone counted."""
-    table = np.zeros(n_cells, np.float32)
-    touch_places(table, places[:4])
-    return lambda: touch_places(table, places), len(places) * 8
-
-
-def random_job(n_places: int, n_cells: int, seed: int = 0) -> tuple[Callable[[], None], int]:
-    "The same for places spread evenly over the table."
-    return touch_job(
-        np.random.default_rng(seed).integers(n_cells, size=n_places, dtype=np.uint64), n_cells
-    )
 
 
 def timed(job: Callable[[], object]) -> float:
@@ -181,12 +115,6 @@ def row(method: str, task: str, seconds: Any = '', **measured: Any) -> dict:
     told = dict(method=method, task=task, peer='', threads=1, seconds=seconds) | measured
     print(*(f'{value}' for value in told.values() if value != ''), sep=' | ', flush=True)
     return dict(peak_mb=peak_mb(), versions=versions(), date=today()) | told
-
-
-def asked(what: str, value: float, bound: float, least: bool = True) -> None:
-    "Say whether a number is as large (or as small) as was asked."
-    met = value >= bound if least else value <= bound
-    print(f'{what}: {value:.3g} (asked: {bound:g}) {"met" if met else "MISSED"}', flush=True)
 
 
 def kept(key: str, job: Callable[..., Any], *args: Any) -> Any:

@@ -113,11 +113,5 @@ def main() -> list[dict]:
             row |= {f'{name}_low': f'{min(values):.4f}', f'{name}_high': f'{max(values):.4f}'}
         for name, error in (('triplets_met', 'error'), ('pairs_met', 'pair_error')):
             row[name] = f'{1 - np.median(found[error]):.4f}'
-        print(
-            f'{method}, {what}: error {row["error"]} ({row["error_low"]} to {row["error_high"]}), '
-            f'of pairs {row["pair_error"]}, disparity {row["disparity"]} '
-            f'({row["disparity_low"]} to {row["disparity_high"]}), {row["seconds"]} s',
-            flush=True,
-        )
         rows.append(row)
     return rows

@@ -6,7 +6,7 @@ the first step, which is that of guessing. Triplets are made in chunks of a mill
 environment variable FULL=1 everything is twenty times smaller, to fit a minute. Reported: seconds
 of one full gradient (loss included), seconds of each epoch (medians over seeds), error on a million
 other triplets after each (mean and half the width of its 95 % interval over the seeds), most memory
-of the process (asked: under 8 GB).
+of the process.
 
 With the environment variable PARTS naming a folder each seed's numbers are kept there when it is
 done, and not made again.
@@ -30,7 +30,6 @@ N_TERMS = 20_000_000 // SCALE
 CHUNK = 1_000_000
 EPOCHS = 5
 SEEDS = 5
-ASKED_MB = 8000
 
 
 def chunk(points: np.ndarray, rng: np.random.Generator, size: int) -> np.ndarray:
@@ -82,7 +81,6 @@ def main() -> list[dict]:
         dict(test_error=f'{mean:.4f}', half_width=f'{wide:.4f}')
         for mean, wide in zip(errors.mean(0), half, strict=True)
     ]
-    machine.asked('most memory, MB', peak, ASKED_MB, least=False)
     common = dict(peak_mb=peak, how=f'median of {SEEDS} seeds, 1 thread')
     rows = [
         machine.row('full gradient', task, f'{full:.2f}', **common),

@@ -93,7 +93,6 @@ def traffic(client) -> list[dict]:
         if 'product' not in name:
             params = params + 0.01
         n = bytes_sent(client, lambda job=job, whole=whole, params=params: job(whole, params))
-        print(f'{name}: {n} bytes sent, {formula} by the formula, {n / formula - 1:+.1%}')
         found.append(
             row('bytes', name, '2 workers', threads=2, bytes_sent=n, bytes_formula=formula)
         )
@@ -124,10 +123,6 @@ def scaling(client) -> list[dict]:
     )
     middle = {name: float(np.median(some)) for name, some in seconds.items()}
     gain = machine.ratio(seconds['1 process'], seconds['2 workers'])
-    print(
-        f'two workers over one process: {gain:.2f} times; a round trip'
-        f' {1e3 * middle["nothing"]:.0f} ms'
-    )
     megabytes = wide.n_params * 4 / 1e6
     each = max(0.0, middle['wide'] - middle['nothing'] - middle['wide here']) / megabytes
     task = '200,000 x 100 dense float32, 20 classes'
@@ -165,10 +160,6 @@ def beyond_memory() -> dict:
             )
             del X
         found = machine.fresh(__file__, 'out_of_core', folder)
-    print(
-        f'out of core: {found["data_mb"]:.0f} MB of data, {LIMIT_MB} MB allowed,'
-        f' {found["peak_mb"]:.0f} MB at the peak, losses {found["losses"]}'
-    )
     if not found['peak_mb'] < LIMIT_MB <= found['data_mb'] / 4:
         raise RuntimeError('the run was not out of core')
     return row(

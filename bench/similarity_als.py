@@ -239,11 +239,6 @@ def main() -> Iterator[dict]:
             )
             if base is not None and method != PEER:
                 row |= difference('difference', values - base)
-            print(
-                f'{title}: {method}: recall@20 {row["recall_20"]}, {row["seconds"]} s, '
-                f'{told["peer"]}; {row.get("difference", "")}',
-                flush=True,
-            )
             yield row
         few = dict(), dict(penalty_scale=1), dict(max_iter=30)
         yield from [defaults(title, train, moved) for moved in (few if large else MOVED)]

@@ -1,15 +1,10 @@
-"""One gradient and one Gauss-Newton product of a two-tower model, against frameworks and against
-the machine's matrix products.
+"""One gradient and one Gauss-Newton product of a two-tower model, against frameworks.
 
 6,000 left and 3,500 right entities on ids, 500,000 observed pairs, towers 256-256-128 with ELU on
 both sides, logistic loss, constant imputation. Peers run in a Python of their own, named by
 EXTREME_OPT_PEERS (any with numpy, torch, jax); those that are not there are left out. Every peer is
 a process that waits for a word before each round, so that all see the same machine; its peak memory
-is that of the process. The limit: our multiply-adds at the rate of products of a (1024, 256) with a
-(256, 256) matrix, timed in the same process, round by round. Where the time goes is measured beside
-it, in per cent of the whole: the layers' matrix products alone, in the same chunks; the activations
-and their slopes; the observed pairs; the Gramians and what they do to embeddings; and the rest,
-memory that is read and written.
+is that of the process.
 
     python bench/run.py similarity_gradient          float32, one and two threads
     python bench/run.py --full                       float64 too
@@ -22,7 +17,6 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -32,14 +26,6 @@ import machine
 import numpy as np
 
 LEFT, RIGHT, PAIRS, HIDDEN, K, OMEGA, RIDGE, ROUNDS = 6000, 3500, 500_000, 256, 128, 2**-4, 4.0, 5
-FLOPS = HIDDEN * HIDDEN + HIDDEN * K  # multiply-adds of a forward pass, per row
-ASKED = {
-    ('gradient', 'torch'): 2.5,
-    ('gradient', 'jax'): 1.5,
-    ('product', 'torch'): 8.0,
-    ('product', 'jax'): 4.0,
-}
-ASKED_SHARE = {'gradient': 0.6, 'product': 0.75}
 
 
 def data(dtype):
@@ -100,110 +86,7 @@ def ours(task, dtype):
         return problem.ggn_vp(theta, way)
 
     problem.loss(theta)
-    return (product if task == 'product' else gradient), lambda: parts(task, problem, theta, way)
-
-
-def parts(task, problem, theta, way):
-    "Jobs that do one share of the work and nothing else."
-    from extreme_opt.similarity import gradient as pairs
-    from extreme_opt.similarity import gramian, towers
-    from extreme_opt.similarity import problem as whole
-    from extreme_opt.similarity.curvature import _add_directional, _visit_directions, cross_gramian
-
-    point, dtype, chunk = problem.point(theta), problem.dtype, 512
-    rng, wide = np.random.default_rng(0), 1 if task == 'gradient' else 2
-    A, D, W, S = (
-        rng.normal(size=shape).astype(dtype)
-        for shape in (
-            (chunk, wide * HIDDEN),
-            (chunk, K),
-            (HIDDEN, wide * HIDDEN),
-            (K, wide * HIDDEN),
-        )
-    )
-    hidden, last, gw, gs, times = (
-        np.empty(shape, dtype)
-        for shape in (
-            (chunk, HIDDEN),
-            (chunk, K),
-            (HIDDEN, HIDDEN),
-            (K, HIDDEN),
-            (chunk, 2 * HIDDEN),
-        )
-    )
-    table = towers.TAYLOR.astype(dtype)
-    bias = np.zeros(HIDDEN, dtype)
-    n_chunks = (LEFT + RIGHT) / chunk
-    terms = problem.terms
-    acts = A[:, :HIDDEN].copy()
-    back = A[:, :HIDDEN].copy()
-    first = W[:, :HIDDEN].copy()
-    second = S[:, :HIDDEN].copy()
-
-    def products():
-        for _ in range(round(n_chunks)):
-            np.matmul(A, W.T, out=hidden)
-            np.matmul(A, S.T, out=last)
-            np.matmul(D.T, acts, out=gs)
-            np.matmul(D, second, out=hidden)
-            np.matmul(back.T, acts, out=gw)
-            np.matmul(back, first, out=hidden)
-
-    def activations():
-        for _ in range(2 * round(n_chunks)):
-            if task == 'gradient':
-                towers.add_bias_elu(hidden, bias, table)
-            else:
-                towers._tangent_inputs(hidden, bias, acts, times)
-            towers.times_slope(back, acts, np.zeros(HIDDEN, dtype))
-
-    P = point.left
-    Q = point.right
-    to_left = np.zeros_like(point.left)
-    to_right = np.zeros_like(point.right)
-    if task == 'gradient':
-
-        def observed():
-            pairs.visit_pairs(terms, P, Q, to_left, to_right)
-
-        def gramians():
-            G, H = gramian.left_gramian(terms, P), gramian.right_gramian(terms, Q)
-            pairs.add_unseen(to_left, P, terms.left_impute, terms.row_weights, H, OMEGA)
-            pairs.add_unseen(to_right, Q, terms.right_impute, terms.column_weights, G, OMEGA, -1.0)
-    else:
-        directions = [whole._move(problem, side, point, way) for side in (0, 1)]
-        moved = np.empty_like(point.seen.curvatures)
-        at = terms.pairs
-
-        def observed():
-            pairs.for_each_chunk(
-                lambda part: _visit_directions(
-                    at.starts,
-                    at.rights,
-                    point.seen.curvatures,
-                    P,
-                    Q,
-                    *directions,
-                    moved,
-                    part.start,
-                    part.stop,
-                ),
-                at.starts,
-                terms.n_jobs,
-            )
-            pairs.spread_all(terms, moved, P, Q, to_left, to_right)
-
-        def gramians():
-            W_c = cross_gramian(directions[0], P, terms.row_weights)
-            H_c = cross_gramian(directions[1], Q, terms.column_weights)
-            _add_directional(
-                to_left, directions[0], P, terms.row_weights, point.right_gramian, H_c, OMEGA
-            )
-            _add_directional(
-                to_right, directions[1], Q, terms.column_weights, point.left_gramian, W_c, OMEGA
-            )
-
-    return {'layers': products, 'activations': activations, 'pairs': observed, 'gramians': gramians}
+    return product if task == 'product' else gradient
 
 
 def torch_peer(task, dtype, form):
@@ -309,29 +192,20 @@ def jax_peer(task, dtype, form):
     return lambda: flat(work(theta) if task == 'gradient' else work(theta, way))
 
 
+PEERS = {'torch': torch_peer, 'jax': jax_peer}
+
+
 def child(peer, task, kind):
-    """Wait for a word, work, tell the seconds of the job and of a product; at the end, peak memory
-    and a checksum."""
+    "Tell peak memory and a checksum; then wait for a word, work, and tell the seconds."
     dtype = np.dtype(kind).type
-    job, shares = (
-        ours(task, dtype)
-        if peer == 'ours'
-        else (
-            (torch_peer if peer.startswith('torch') else jax_peer)(
-                task, dtype, peer.partition(' ')[2]
-            ),
-            None,
-        )
-    )
+    who, _, form = peer.partition(' ')
+    job = ours(task, dtype) if who == 'ours' else PEERS[who](task, dtype, form)
     result = job()
     peak = machine.peak_mb()
-    a = np.random.default_rng(0).normal(size=(1024, HIDDEN)).astype(dtype)
-    b = np.random.default_rng(1).normal(size=(HIDDEN, HIDDEN)).astype(dtype)
     print(
         json.dumps(
             dict(
                 peak=peak,
-                shares=where_it_goes(job, shares()) if shares else {},
                 check=float(result.astype(float) @ np.cos(np.arange(len(result)))),
                 norm=float(np.linalg.norm(result)),
             )
@@ -341,19 +215,7 @@ def child(peer, task, kind):
     for _ in sys.stdin:
         mark = time.perf_counter()
         job()
-        took = time.perf_counter() - mark
-        mark = time.perf_counter()
-        for _ in range(20):
-            a @ b
-        print(json.dumps([took, (time.perf_counter() - mark) / 20]), flush=True)
-
-
-def where_it_goes(job, shares):
-    """Per cent of the job that each share of it takes, turn by turn; the rest is what no share
-    explains."""
-    seconds = machine.alternate({'whole': job} | shares, rounds=7)
-    found = {name: round(100 * machine.ratio(seconds[name], seconds['whole'])) for name in shares}
-    return found | {'rest': 100 - sum(found.values())}
+        print(time.perf_counter() - mark, flush=True)
 
 
 def measure(task, kind, threads, peers):
@@ -374,30 +236,15 @@ def measure(task, kind, threads, peers):
             running[peer], first[peer] = process, json.loads(line)
         else:
             print(f'{peer} is not there or failed; left out')
-    seconds, products = {peer: [] for peer in running}, {peer: [] for peer in running}
+    seconds = {peer: [] for peer in running}
     for turn in range(ROUNDS):
         for peer, process in list(running.items())[:: -1 if turn % 2 else 1]:
             process.stdin.write('go\n')
             process.stdin.flush()
-            took, product = json.loads(process.stdout.readline())
-            seconds[peer].append(took)
-            products[peer].append(product)
+            seconds[peer].append(float(process.stdout.readline()))
     for process in running.values():
         process.stdin.close()
         process.wait()
-    rows_, gram = LEFT + RIGHT, 2 if task == 'gradient' else 3
-    work = rows_ * ((3 if task == 'gradient' else 4) * FLOPS + gram * K * K) + PAIRS * K * (
-        3 if task == 'gradient' else 4
-    )
-    share = statistics.median(
-        work / (1024 * HIDDEN * HIDDEN) * b / a
-        for a, b in zip(seconds['ours'], products['ours'], strict=True)
-    )
-    label = f'{task}, {kind}, {threads} thread{"s" * (threads > 1)}'
-    machine.asked(f'{label}: share of the matrix-product rate', share, ASKED_SHARE[task])
-    told = dict(share=f'{share:.2f}') | {
-        f'percent_{name}': value for name, value in first['ours']['shares'].items()
-    }
     for peer in running:
         if peer == 'ours':
             continue
@@ -405,8 +252,6 @@ def measure(task, kind, threads, peers):
             abs(first[peer]['norm'] / first['ours']['norm'] - 1)
             + abs(first[peer]['check'] - first['ours']['check']) / first['ours']['norm']
         )
-        ratio = machine.ratio(seconds[peer], seconds['ours'])
-        machine.asked(f'{label}: {peer} over ours', ratio, ASKED[task, peer.split()[0]])
         assert off < 1e-2, 'not the same numbers'
     return [
         machine.row(
@@ -414,7 +259,6 @@ def measure(task, kind, threads, peers):
             task=f'{task}, {kind}',
             peer='kernel' if peer == 'ours' else 'framework',
             **machine.Timing(seconds[peer]).columns(threads),
-            **told if peer == 'ours' else {},
             peak_mb=round(first[peer]['peak'], 1),
         )
         for peer in running

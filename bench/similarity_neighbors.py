@@ -183,12 +183,6 @@ def race(titles, base, script) -> list[dict]:
                 if method != base:
                     more = values - np.array(ended[base][measure])
                     row |= difference(f'{short}_difference', more)
-            print(
-                f'{title}: {method}, {told["peer"]}: recall@20 {row["recall_20"]} '
-                f'({row.get("recall_difference", "")}), NDCG@20 {row["ndcg_20"]} '
-                f'({row.get("ndcg_difference", "")}), {row["seconds"]} s, {row["peak_mb"]} MB',
-                flush=True,
-            )
             rows.append(row)
     return rows
 

@@ -26,6 +26,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,8 +122,8 @@ def run_for(problem, solver, start, n_rows) -> list[tuple]:
     return points if problem.loss(points[-1][1]) < 10 * problem.loss(start) else points[:1]
 
 
-def curves(title, train, test, log, only: tuple[str, ...] = ()) -> list[dict]:
-    "Eight methods from one start, each for the same time; `only` names those to run."
+def curves(title, train, test) -> Iterator[dict]:
+    "Eight methods from one start, each for the same time."
     problem = AllPairs(
         train,
         n_components=16,
@@ -131,14 +132,10 @@ def curves(title, train, test, log, only: tuple[str, ...] = ()) -> list[dict]:
         ridge=auto_ridge(train.nnz, *train.shape),
         dtype=np.float32,
     )
-    start, n_rows, rows = problem.init_params(0), sum(train.shape), []
-    rate = 1e-6
-    if not only or {'SOGram', 'Sampling'} & set(
-        only
-    ):  # they take the last step of gradient descent
-        gd = minimize(problem, GradientDescent(), start, max_seconds=SECONDS)
-        if len(gd.column('iter')) > 1:
-            rate = 2.0 ** round(np.log2(max(gd.state.step_size, 1e-12)))
+    start, n_rows = problem.init_params(0), sum(train.shape)
+    gd, rate = minimize(problem, GradientDescent(), start, max_seconds=SECONDS), 1e-6
+    if len(gd.column('iter')) > 1:  # SOGram and Sampling take the last step of gradient descent
+        rate = 2.0 ** round(np.log2(max(gd.state.step_size, 1e-12)))
     plain = dict(scaling=None, learning_rate=rate, n_updates=10)
     scaled = dict(scaling='adagrad', learning_rate=0.01, n_updates=10)
     methods = {
@@ -152,8 +149,6 @@ def curves(title, train, test, log, only: tuple[str, ...] = ()) -> list[dict]:
         'Sampling-diag': BlockSGD(share=0.01, **scaled),
     }
     for name, solver in methods.items():
-        if only and name not in only:
-            continue
         points = run_for(problem, solver, start, n_rows)
         peer = f'rate {rate:.1e}' if name in ('SOGram', 'Sampling') else ''
         while (
@@ -164,24 +159,16 @@ def curves(title, train, test, log, only: tuple[str, ...] = ()) -> list[dict]:
             peer = f'rate {solver.learning_rate:.1e}, diverged at {8 * solver.learning_rate:.1e}'
         for seconds, params, work in points:
             found = judged(problem, params, test, train)
-            loss = problem.loss(params)
-            rows.append(
-                dict(
-                    method=name,
-                    task=f'curve {title}',
-                    peer=peer,
-                    seconds=f'{seconds:.2f}',
-                    loss=f'{loss:.5g}',
-                    mean_precision_5=f'{found["mean_precision@5"]:.4f}',
-                    recall_20=f'{found["recall@20"]:.4f}',
-                    work=f'{work:.0f}',
-                )
+            yield machine.row(
+                name,
+                f'curve {title}',
+                f'{seconds:.2f}',
+                peer=peer,
+                loss=f'{problem.loss(params):.5g}',
+                mean_precision_5=f'{found["mean_precision@5"]:.4f}',
+                recall_20=f'{found["recall@20"]:.4f}',
+                work=f'{work:.0f}',
             )
-        log(
-            f'{title}: {name} ended at loss {loss:.5g}, mean precision@1..5'
-            f' {found["mean_precision@5"]:.4f} after {work:.0f} units, {seconds:.0f} s'
-        )
-    return rows
 
 
 def best_of(trials, valid, kept) -> tuple:
@@ -241,7 +228,7 @@ def svd(rank):
     return make
 
 
-def lists(title, train, test, log) -> list[dict]:
+def lists(title, train, test) -> Iterator[dict]:
     """Measures on held-out pairs: simple methods, implicit's ALS, and two towers; tuned on
     validation pairs, then fitted to all training pairs."""
     pairs = np.column_stack(train.nonzero())
@@ -262,7 +249,6 @@ def lists(title, train, test, log) -> list[dict]:
         ],
         'SimilarityModel, deep': [('', ours(left=MLP(256, 256), right=MLP(256, 256)))],
     }
-    out = []
     for name, trials in methods.items():
         if not trials:
             continue
@@ -270,33 +256,17 @@ def lists(title, train, test, log) -> list[dict]:
         chosen, make = best_of(trials, valid, kept) if len(trials) > 1 else trials[0]
         found = rank_measures(make(train), test, train, MEASURES)
         seconds = time.perf_counter() - begin
-        out.append(
-            dict(
-                method=name,
-                task=f'lists {title}',
-                peer=chosen,
-                seconds=f'{seconds:.1f}',
-                **cells(found),
-            )
-        )
-        log(
-            f'{title}: {name:28s} '
-            + ' '.join(f'{each} {found[each]:.4f}' for each in MEASURES)
-            + f'  {chosen} ({seconds:.0f} s)'
-        )
+        yield machine.row(name, f'lists {title}', f'{seconds:.1f}', peer=chosen, **cells(found))
     n_test = np.diff(test.indptr)
     top = {name: max_score(name, n_test[n_test > 0]) for name in MEASURES}
-    out.append(
-        dict(method='a perfect list', task=f'lists {title}', peer='', seconds='', **cells(top))
-    )
-    return out
+    yield machine.row('a perfect list', f'lists {title}', **cells(top))
 
 
-def defaults(title, train, log) -> list[dict]:
+def defaults(title, train) -> Iterator[dict]:
     """Recall on validation pairs around the rules for omega and the ridge, linear towers, 12 steps:
     one of the two is moved at a time."""
     pairs = np.column_stack(train.nonzero())
-    cut, out = np.random.default_rng(0).random(len(pairs)) < 0.1, []
+    cut = np.random.default_rng(0).random(len(pairs)) < 0.1
     kept, valid = pattern(pairs[~cut], train.shape), pattern(pairs[cut], train.shape)
     ridge, omega = auto_ridge(kept.nnz, *train.shape), kept.nnz / np.prod(train.shape)
     for times, weight in (
@@ -313,28 +283,16 @@ def defaults(title, train, log) -> list[dict]:
             solver='newton', ridge=times * ridge, unobserved_weight=weight * omega, max_iter=12
         )(kept)
         found = rank_measures(score, valid, kept, MEASURES)
-        out.append(
-            dict(
-                method='two towers, linear',
-                task=f'defaults {title}',
-                peer=f'ridge {times:g} x auto, unobserved weight {weight:g} x auto',
-                seconds=f'{time.perf_counter() - begin:.1f}',
-                **cells(found),
-            )
-        )
-        log(f'{title}: {out[-1]["peer"]}: recall@20 {found["recall@20"]:.4f}')
-    return out
+        peer = f'ridge {times:g} x auto, unobserved weight {weight:g} x auto'
+        seconds = f'{time.perf_counter() - begin:.1f}'
+        told = dict(peer=peer, **cells(found))
+        yield machine.row('two towers, linear', f'defaults {title}', seconds, **told)
 
 
-def main() -> list[dict]:
+def main() -> Iterator[dict]:
     warnings.simplefilter('ignore')
-    rows, log = [], lambda text: print(text, flush=True)
-    for title, (train, test) in sets(tuple(SETS)).items():
-        log(
-            f'{title}: {train.shape[0]} x {train.shape[1]}, {train.nnz} pairs to learn from,'
-            f' {test.nnz} held out'
-        )
-        rows += curves(title, train, test, log) + lists(title, train, test, log)
+    for title, (train, test) in sets().items():
+        yield from curves(title, train, test)
+        yield from lists(title, train, test)
         if train.nnz < 1e5:
-            rows += defaults(title, train, log)
-    return [machine.row(**row) for row in rows]
+            yield from defaults(title, train)

@@ -149,5 +149,4 @@ def main() -> Iterator[dict]:
             if method != 'all pairs':
                 gap = np.array(told['ndcg@20']) - np.array(ended['all pairs']['ndcg@20'])
                 row |= difference('difference', gap)
-            print(title, row, flush=True)
             yield row

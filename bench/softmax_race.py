@@ -1,5 +1,5 @@
 """The race to a training log-loss of 0.1: ours against PyTorch with the full softmax, one thread,
-float32. And on the same rows: scikit-learn's exact softmax, memory, rates that are too low.
+float32.
 
 Rows hold half of their non-zeros in the columns of their class (as many as a row has), the other
 half anywhere; values are uniform, rows have length one. So a row says plainly which class it is
@@ -25,15 +25,6 @@ rows 8.1; SGD at 1,000 and 1,024 rows 12.0.
                                                            the search
     EXTREME_OPT_FULL=1 python bench/run.py softmax_race    the search itself (SEARCH) and shape L:
                                                            half an hour
-
-- `softmax_lbfgs`: how long scikit-learn's exact softmax takes to a training log-loss of 3.1 on
-  separable labels. It is stopped after the first iteration that ends below 3.1 or after EXACT_LIMIT
-  seconds. Its ridge is so weak (C = 10^4) that the loss it reports is the log-loss.
-- `softmax_memory`: most memory of our run to the same log-loss.
-- `softmax_slow_rate`: what mends a rate that is too low. `plain` is the solver of the race; each
-  variant changes one thing: `start 0` (log-normalizers), `no fall`, 2, 3 or 5 wrong classes. The
-  log-loss is taken four times a pass; what counts is `passes`, which no other work on the machine
-  changes.
 """
 
 from __future__ import annotations
@@ -50,9 +41,9 @@ import machine
 import numpy as np
 import scipy.sparse
 
-LONG = ('softmax_lbfgs',)
 SHAPES = {'A': (15_000, 5_000, 230, 4_000), 'L': (90_737, 10_000, 48, 18_207)}
-GOAL, LIMIT, ROWS, ASKED = 0.1, 100.0, 300, {'A separable': 15, 'A replaced': 6, 'L separable': 100}
+GOAL, LIMIT, ROWS = 0.1, 100.0, 300
+TASKS = ('A', 'separable'), ('A', 'replaced'), ('L', 'separable')
 RATES = (10.0, 30.0, 100.0, 300.0, 1000.0)
 SEARCH = [
     ('Adam', 0.1, 256),
@@ -67,16 +58,6 @@ SEARCH = [
 ]
 BEST = [('Adam', 0.1, 256), ('Adagrad', 1.0, 256)]  # of SEARCH
 LARGE = [('Adam', 1.0, 4096)]  # on shape L, where an update of all weights takes long
-EXACT_GOAL, EXACT_LIMIT, EXACT_RATES = 3.1, 150.0, (100.0, 1000.0)
-SLOW_RATES, MOST, TURNS = (10.0, 30.0, 100.0, 1000.0), 8, 4
-VARIANTS = {
-    'plain': {},
-    'start 0': dict(start=0.0),
-    'no fall': dict(learning_rate_decay=1.0),
-    '2 others': dict(n_negatives=2),
-    '3 others': dict(n_negatives=3),
-    '5 others': dict(n_negatives=5),
-}
 
 
 def made(shape: str, replaced: bool) -> dict:
@@ -123,7 +104,7 @@ def read(path: str) -> tuple:
     )
 
 
-def race(advance, log_loss, turn: float, limit: float, goal: float = GOAL) -> dict:
+def race(advance, log_loss, turn: float, limit: float) -> dict:
     "Seconds of `advance` until `log_loss` is low enough, turn by turn."
     seconds, turns, loss = 0.0, 0, math.inf
     while seconds < limit:
@@ -131,7 +112,7 @@ def race(advance, log_loss, turn: float, limit: float, goal: float = GOAL) -> di
         advance()
         seconds += time.perf_counter() - mark
         turns, loss = turns + 1, log_loss()
-        if not goal <= loss < math.inf:
+        if not GOAL <= loss < math.inf:
             break
     return dict(seconds=seconds, passes=turns * turn, loss=loss)
 
@@ -141,7 +122,7 @@ def fixed_rows(n_samples: int) -> np.ndarray:
     return np.sort(np.random.default_rng(1).choice(n_samples, ROWS, replace=False))
 
 
-def ours(path: str, rate: float, limit: float, goal: float = GOAL) -> dict:
+def ours(path: str, rate: float, limit: float) -> dict:
     from extreme_opt.core import iterate
     from extreme_opt.softmax import DoubleSum, ImplicitSGD
 
@@ -156,7 +137,7 @@ def ours(path: str, rate: float, limit: float, goal: float = GOAL) -> dict:
         found[0] = next(states)
 
     with np.errstate(all='ignore'):
-        return race(advance, lambda: problem.log_loss(found[0].params, some), 1.0, limit, goal)
+        return race(advance, lambda: problem.log_loss(found[0].params, some), 1.0, limit)
 
 
 def torch_peer(path: str, kind: str, rate: float, size: int, limit: float) -> dict:
@@ -207,25 +188,6 @@ def torch_peer(path: str, kind: str, rate: float, size: int, limit: float) -> di
         )
 
 
-def exact(path: str) -> dict:
-    "Seconds, iterations and loss of `LogisticRegression`, watched from within its minimizer."
-    from scipy import optimize
-    from sklearn.linear_model import LogisticRegression
-
-    rows, labels, _ = read(path)
-    plain, found, mark = optimize.minimize, {}, time.perf_counter()
-
-    def callback(intermediate_result):
-        seconds, loss = time.perf_counter() - mark, float(intermediate_result.fun)
-        found.update(seconds=seconds, loss=loss, passes=found.get('passes', 0) + 1)
-        if loss < EXACT_GOAL or seconds > EXACT_LIMIT:
-            raise StopIteration
-
-    optimize.minimize = lambda *given, **more: plain(*given, **more | dict(callback=callback))
-    LogisticRegression(C=1e4, max_iter=1000).fit(rows, labels)
-    return found
-
-
 def row(task: str, method: str, setting: str, found: dict) -> dict:
     "What the table keeps of a run."
     return machine.row(
@@ -250,88 +212,14 @@ def rows_at(shape: str, replaced: bool = False):
 
 def main() -> Iterator[dict]:
     peers, full = os.environ.get('EXTREME_OPT_PEERS'), os.environ.get('EXTREME_OPT_FULL')
-    for task, wanted in ASKED.items():
-        shape, kind = task.split()
-        if shape == 'L' and not full:
-            continue
-        limit = 2.5 * LIMIT if shape == 'L' else LIMIT
-        times, theirs, unfinished = [], [], []
+    for shape, kind in TASKS if full else TASKS[:2]:
+        large, task = shape == 'L', f'{shape} {kind}'
         with rows_at(shape, kind == 'replaced') as path:
-            for rate in RATES if shape == 'A' else RATES[2:3]:
+            for rate in RATES[2:3] if large else RATES:
                 found = machine.fresh(__file__, 'ours', path, rate, LIMIT)
                 yield row(task, 'ImplicitSGD', f'rate {rate:g}', found)
-                if found['loss'] < GOAL:
-                    times.append(found['seconds'])
-            if shape == 'A':
-                machine.asked(f'{task}: slowest rate over fastest', max(times) / min(times), 2.5, 0)
-            settings = LARGE if shape == 'L' else SEARCH if full else BEST
+            settings = LARGE if large else SEARCH if full else BEST
             for optimizer, rate, size in settings if peers else ():
-                given = path, optimizer, rate, size, limit
+                given = path, optimizer, rate, size, 2.5 * LIMIT if large else LIMIT
                 found = machine.fresh(__file__, 'torch_peer', *given, python=peers)
                 yield row(task, f'PyTorch {optimizer}', f'rate {rate:g}, {size} rows', found)
-                (theirs if found['loss'] < GOAL else unfinished).append(found['seconds'])
-        if theirs or unfinished:
-            least = '' if theirs else ', at least'
-            ratio = min(theirs or unfinished) / min(times)
-            machine.asked(f'{task}: PyTorch over ours{least}', ratio, wanted)
-
-
-def softmax_memory() -> list[dict]:
-    task = f'A separable to {EXACT_GOAL}'
-    with rows_at('A') as path:
-        given = [(path, rate, 30.0, EXACT_GOAL) for rate in EXACT_RATES]
-        return [
-            row(task, 'ImplicitSGD', f'rate {each[1]:g}', machine.fresh(__file__, 'ours', *each))
-            for each in given
-        ]
-
-
-def softmax_lbfgs() -> list[dict]:
-    out = softmax_memory()
-    with rows_at('A') as path:
-        theirs = machine.fresh(__file__, 'exact', path)
-    out.append(row(out[0]['task'], 'LogisticRegression', 'lbfgs', theirs))
-    best = min(out[:2], key=lambda each: float(each['seconds']))
-    least = '' if theirs['loss'] < EXACT_GOAL else ', at least'
-    machine.asked(f'lbfgs over ours{least}', theirs['seconds'] / float(best['seconds']), 500)
-    machine.asked('its memory over ours', theirs['peak_mb'] / best['peak_mb'], 10)
-    return out
-
-
-def passes_of(
-    problem, some: np.ndarray, rate: float, n_negatives=1, learning_rate_decay=0.9, start=None
-) -> tuple[float, float, float]:
-    "Passes, seconds of the updates and log-loss at the end."
-    from extreme_opt.softmax import Draw
-    from extreme_opt.softmax.double_sum import sample_distinct
-    from extreme_opt.softmax.implicit import implicit_updates
-
-    params, rng, seconds, loss = problem.init_params(), np.random.default_rng(0), 0.0, np.inf
-    if start is not None:
-        problem.unpack(params)[1][:] = start
-    for done in range(MOST):
-        order = rng.permutation(problem.n_samples).astype(np.int32)
-        others = sample_distinct(rng, problem.labels[order], problem.n_classes, n_negatives)
-        for turn, part in enumerate(np.array_split(np.arange(len(order)), TURNS)):
-            mark, draw = time.perf_counter(), Draw(order[part], others[part])
-            implicit_updates(problem, params, draw, rate * learning_rate_decay**done)
-            seconds += time.perf_counter() - mark
-            loss = problem.log_loss(params, some)
-            if loss < GOAL:
-                return done + (turn + 1) / TURNS, seconds, loss
-    return MOST, seconds, loss
-
-
-def softmax_slow_rate() -> Iterator[dict]:
-    from extreme_opt.softmax import DoubleSum
-
-    for kind in ('separable', 'replaced'):
-        with rows_at('A', kind == 'replaced') as path:
-            problem = DoubleSum(*read(path))
-        some = fixed_rows(problem.n_samples)
-        passes_of(problem, some, 1000.0), passes_of(problem, some, 1000.0, 2)  # compiled
-        for name, settings in VARIANTS.items():
-            for rate in SLOW_RATES:
-                passes, seconds, loss = passes_of(problem, some, rate, **settings)
-                found = dict(seconds=seconds, passes=passes, loss=loss, peak_mb=machine.peak_mb())
-                yield row(f'A {kind}', f'ImplicitSGD, {name}', f'rate {rate:g}', found)

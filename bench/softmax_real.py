@@ -21,12 +21,6 @@ Where it stopped LogisticRegression, `beyond the cap` shows outside the rules, i
 own 100 iterations reach, in at most MORE times the cap; the C of these fits is searched on the rows
 of every so-manieth class, so that some FEWER are left.
 
-Targets: 1.05, 1.02 and 1.005 times the best validation log-loss that ours, PyTorch's full softmax
-or LogisticRegression reached. For PyTorch and LogisticRegression the log-loss is taken after each
-pass or iteration of every trial, and of fits beyond the cap, off the clock; for ours the setting
-that is best by log-loss is fitted anew for each of MARKS passes, and the ends of the trials count
-too. `seconds` is the soonest; empty where the target is not reached.
-
 Entrants, and the advice that they follow:
 
 - SoftmaxClassifier: implicit and U-max steps, rows shuffled; rate, passes, negatives, ridge and
@@ -63,7 +57,6 @@ included.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 import os
@@ -78,7 +71,6 @@ import scipy.sparse
 
 LONG = True
 CAP, TRIALS, ROUNDS, FEWER, MORE = 10.0, 8, 3, 250, 10
-MARKS, TARGETS = (1, 2, 3, 4, 6, 8, 11, 15, 20, 30), (1.05, 1.02, 1.005)
 LOWEST = float(np.finfo(np.float32).tiny)
 OURS = ('SoftmaxClassifier, implicit', 'SoftmaxClassifier, U-max')
 FULL, EXACT = 'PyTorch, full softmax', 'scikit-learn LogisticRegression'
@@ -134,10 +126,10 @@ def read(path: str) -> tuple[dict, int]:
 
 # --------------------------------------------------------------------------------------- the clock
 class Clock:
-    "Processor seconds of a fit; looking at scores on the way costs nothing."
+    "Processor seconds of a fit."
 
-    def __init__(self, cap: float = math.inf, look=None):
-        self.cap, self.look, self.curve, self.cut = cap, look, [], 0
+    def __init__(self, cap: float = math.inf):
+        self.cap, self.cut = cap, 0
         self.start()
 
     def start(self) -> None:
@@ -153,13 +145,6 @@ class Clock:
     def over(self) -> bool:
         self.cut = int(self.cut or self.now() > self.cap)
         return bool(self.cut)
-
-    def note(self, scores) -> None:
-        "Keep the seconds and the log-loss here, off the clock."
-        self.stop()
-        if self.look:
-            self.curve.append((self.spent, self.look(scores)[1]))
-        self.mark = time.process_time()
 
 
 def judged(scores, X, y, proper: bool = True) -> tuple[float, float]:
@@ -189,12 +174,12 @@ def with_ones(X):
 
 
 def batches(n: int, size: int, passes: int):
-    "Ids of minibatches, with whether a pass ends."
+    "Ids of minibatches."
     rng = np.random.default_rng(0)
     for _ in range(passes):
         order = rng.permutation(n)
         for k in range(0, n, size):
-            yield order[k : k + size], k + size >= n
+            yield order[k : k + size]
 
 
 def as_torch(X):
@@ -235,15 +220,13 @@ def full_softmax(X, y, n_classes, setting, clock):
         return (as_torch(with_ones(part)) @ weights).numpy()
 
     with torch.no_grad():
-        for done, (ids, last) in enumerate(batches(len(y), size, passes), 1):
+        for done, ids in enumerate(batches(len(y), size, passes), 1):
             part = rows[ids]
             table = torch.softmax(as_torch(part) @ weights, 1)
             table[torch.arange(len(ids)), target[ids]] -= 1
             torch.addmm(grad, as_torch(part.T.tocsr()), table / len(ids), beta=0, out=grad)
             optimize.step()
             after(done)
-            if last:
-                clock.note(scores)
             if clock.over():
                 break
     return scores, True
@@ -268,7 +251,7 @@ def sampled_softmax(X, y, n_classes, setting, clock):
     share, drawn, rate = np.cumsum(noise), setting['classes'], setting['rate']
     shift, ranks = np.log(noise * drawn).astype(np.float32), place[y]
     with torch.no_grad():
-        for at, _ in batches(len(y), setting['size'], setting['passes']):
+        for at in batches(len(y), setting['size'], setting['passes']):
             part, true, row = rows[at], ranks[at], torch.arange(len(at))
             others = np.minimum(np.searchsorted(share, rng.random(drawn)), n_classes - 1)
             ids, where = np.unique(np.r_[true, others], return_inverse=True)
@@ -313,7 +296,7 @@ def adaptive_softmax(X, y, n_classes, setting, clock):
         columns, starts = map(torch.from_numpy, (part.indices.astype(np.int64), part.indptr[:-1]))
         return bag(columns, starts.long(), per_sample_weights=torch.from_numpy(part.data))
 
-    for ids, _ in batches(len(y), size, setting['passes']):
+    for ids in batches(len(y), size, setting['passes']):
         optimize.zero_grad()
         head(hidden(X[ids]), target[ids]).loss.backward()
         optimize.step()
@@ -331,11 +314,9 @@ def logistic(X, y, n_classes, setting, clock):
     import scipy.optimize
     from sklearn.linear_model import LogisticRegression
 
-    plain, width = scipy.optimize.minimize, X.shape[1]
+    plain = scipy.optimize.minimize
 
     def look(x):
-        table = x.reshape((n_classes, width + 1), order='F')
-        clock.note(lambda part: part @ table[:, :width].T + table[:, width])
         if clock.over():
             raise StopIteration
 
@@ -573,8 +554,6 @@ def fits(path: str, entrant: str, tried: list, cap: float, part: str, step: int 
     few, found = np.arange(min(400, len(y))), []
     _, small = np.unique(y[few], return_inverse=True)
     small = X[few], small.astype(np.int64), int(small.max()) + 1
-    seen = entrant in (FULL, EXACT) and step == 1 and (part == 'valid' or cap > CAP)
-    look = functools.partial(judged, X=parts['valid'][0], y=parts['valid'][1])
     for k, setting in enumerate(tried):
         less = {'max_epochs': 1, 'passes': 1, 'epoch': 1}
         warm = setting | {key: less[key] for key in less if key in setting or make is ours}
@@ -582,12 +561,12 @@ def fits(path: str, entrant: str, tried: list, cap: float, part: str, step: int 
         with np.errstate(all='ignore'):
             if not k or setting != tried[k - 1]:
                 make(*small, warm, Clock(0.5))
-            clock = Clock(cap, look if seen else None)
+            clock = Clock(cap)
             scores, proper = make(X, y, n_classes, setting, clock)
             clock.stop()
             most = peak_mb()
             top_1, log_loss = judged(scores, *held, proper)
-        one = dict(seconds=clock.spent, top_1=top_1, cut=clock.cut, curve=clock.curve)
+        one = dict(seconds=clock.spent, top_1=top_1, cut=clock.cut)
         one |= dict(log_loss=log_loss) if math.isfinite(log_loss) else {}
         found.append(one | (dict(peak=most) if k == 0 and part == 'test' else {}))
         del scores
@@ -637,13 +616,12 @@ def main() -> list[dict]:
         shape |= dict(n_classes=n_classes, n_features=parts['train'][0].shape[1])
         shape |= dict(n_nonzero=f'{parts["train"][0].nnz / shape["n_train"]:.1f}')
         note(f'{name}: rows', 'data', '', {}, **shape)
-        trials = race(name, n_classes, entrants, kept, note)
-        targets(name, trials, kept, note)
+        race(name, n_classes, entrants, kept, note)
     return out
 
 
-def race(name: str, n_classes: int, entrants: list[str], kept, note) -> dict[str, list]:
-    "Search and test of everyone on one set; the trials by entrant."
+def race(name: str, n_classes: int, entrants: list[str], kept, note) -> None:
+    "Search and test of everyone on one set."
     trials: dict[str, list] = {}
     for entrant in entrants:
         tried = settings(entrant)
@@ -669,13 +647,10 @@ def race(name: str, n_classes: int, entrants: list[str], kept, note) -> dict[str
         found = kept(f'{name}-test {tag}', entrant, runs, cap, 'test')
         if not found:
             continue
-        if cap > CAP:
-            trials[EXACT].append((setting, found[0]))
         times = [one['seconds'] for one in found]
         middle = found[0] | dict(seconds=statistics.median(times))
         how = f'median of {len(times)}' if len(times) > 1 else 'one run'
         note(f'{name}: test, best by {by}', label, told(setting), middle, how=how)
-    return trials
 
 
 def unlimited(name: str, n_classes: int, kept, note) -> dict:
@@ -691,32 +666,6 @@ def unlimited(name: str, n_classes: int, kept, note) -> dict:
         found[label, 'accuracy'] = max(tried, key=lambda each: each[0])[2], MORE * CAP, CAP
         found[label, 'log-loss'] = max(tried, key=lambda each: each[1])[2], MORE * CAP, CAP
     return found
-
-
-def targets(name: str, trials: dict, kept, note) -> None:
-    "Seconds to three log-losses on the validation part."
-    curves: dict[str, list] = {}
-    for entrant in (OURS[0], FULL, EXACT):
-        for _, found in trials.get(entrant, []):
-            ends = [(found['seconds'], found['log_loss'])] if 'log_loss' in found else []
-            curves.setdefault(entrant, []).extend(map(tuple, found['curve'] or ends))
-    tried = [each for each in trials.get(OURS[0], []) if 'log_loss' in each[1]]
-    if tried:
-        best = min(tried, key=lambda each: each[1]['log_loss'])[0]
-        marks = [best | dict(max_epochs=n) for n in MARKS]
-        for found in kept(f'{name}-passes', OURS[0], marks, CAP, 'valid'):
-            curves[OURS[0]].append((found['seconds'], found['log_loss']))
-    least = min(loss for curve in curves.values() for _, loss in curve if loss == loss)
-    for factor in TARGETS:
-        for entrant, curve in curves.items():
-            there = [seconds for seconds, loss in curve if loss <= factor * least]
-            reached = dict(seconds=min(there)) if there else {}
-            note(
-                f'{name}: to {factor:g} of the best',
-                entrant,
-                '',
-                dict(log_loss=factor * least) | reached,
-            )
 
 
 # ------------------------------------------------------------------------- negatives near the label

@@ -9,36 +9,18 @@ holds no measured number. A row of the table is
     script = "ordinal_race"            # docs/results/NAME.csv, bench/NAME.py
     method = "SVRG on STE"             # as the table calls it
     ours = "method=SVRG, ste"          # column=regular expression, several joined by " & "
-    rivals = "method=cblearn .*"       # likewise; left out where a row holds a ratio itself
-    by = ["task", "threads"]           # what rows that are compared have in common (this is the
-                                       # default)
+    rivals = "method=cblearn .*"       # likewise, of the same task and threads
     peer = "method"                    # the column that names a rival
     to = "test error 0.15"             # what both have to reach
     measure = "top_1"                  # with its name in `measured`: a column that both report, if
                                        # they do not end alike; the higher the better
-    times = "peer_steps"               # instead of rivals: a column with seconds of ours in units
-                                       # of the peer's
     memory = true                      # whether peak_mb is that of each method alone
-    share = ["task => kernel @ task"]  # for tasks that fit a regular expression, the row of
-                                       # roofline.csv that tells how near the machine's limit the
-                                       # kernel is
     best = "log_loss < 0.1"            # of several settings the fastest that gets there counts, on
                                        # both sides; who never does was stopped, at its longest
     [[race.why]]
     where = "digits.*lbfgs.*time"      # regular expression over "task | peer | time", memory or
                                        # quality in the last place
     text = "one or two sentences"
-
-    [[aim]]                            # something that was aimed at: chapter, what, goal, and one
-                                       # of
-    share = "kernel @ task"            #   a share of the machine's limit
-    race = "ordinal_race: SVRG.*1000.*cblearn STE"      #   a race's time ratio, by "script: method
-                                                        #   | task | peer"
-    value = "similarity_gradient: AllPairs.*gradient, float32 = share"
-                                       #   "script: method | task = column",
-                                       #   the worst of the rows that fit
-    below = true                       # the goal is an upper limit
-    why = "said where it is missed"
 """
 
 from __future__ import annotations
@@ -72,7 +54,6 @@ class Line(NamedTuple):
     at_least: bool  # the peer was stopped, or never got there: `time` is a lower bound, or unknown
     memory: float | None  # peak memory of the peer over ours
     quality: tuple[float, float] | None  # ours, theirs
-    share: float | None  # of the machine's limit
     script: str
     threads: str
     whys: tuple[tuple[str, str], ...]
@@ -126,23 +107,14 @@ def number(text: str) -> float | None:
     return float(text) if re.fullmatch(r'[\d.]+(e[+-]?\d+)?', text) else None
 
 
-def share_of(place: str) -> dict[str, str]:
-    "What roofline.csv says of `kernel @ beginning of the task`."
-    kernel, _, task = place.partition(' @ ')
-    for row in table('roofline'):
-        if row['method'] == kernel and row['task'].startswith(task):
-            return row
-    return {}
-
-
-def best_of(rows: list[dict[str, str]], rule: str, by: list[str]) -> list[dict[str, str]]:
+def best_of(rows: list[dict[str, str]], rule: str) -> list[dict[str, str]]:
     """The fastest of several settings that gets there; where none does, the longest try, as a lower
     bound."""
     column, _, goal = rule.partition(' < ')
     grouped: dict[tuple, list] = {}
     for row in rows:
         if row[column]:
-            grouped.setdefault(tuple(row[key] for key in by), []).append(
+            grouped.setdefault((row['task'], row['threads']), []).append(
                 (not float(row[column]) < float(goal), row)
             )
     best = []
@@ -160,13 +132,11 @@ def best_of(rows: list[dict[str, str]], rule: str, by: list[str]) -> list[dict[s
 
 def lines_of(race: dict[str, Any]) -> list[Line]:
     "Every pairing of a race that the result holds."
-    rows, by, found = table(race['script']), race.get('by', ['task', 'threads']), []
-    ours, rivals = (
-        [row for row in rows if key in race and fits(row, race[key])] for key in ('ours', 'rivals')
-    )
+    rows, found = table(race['script']), []
+    ours, rivals = ([row for row in rows if fits(row, race[key])] for key in ('ours', 'rivals'))
     if 'best' in race:
         ours, rivals = (
-            [row for row in best_of(side, race['best'], by) if number(row['seconds'])]
+            [row for row in best_of(side, race['best']) if number(row['seconds'])]
             for side in (ours, rivals)
         )
     common: dict[str, Any] = {
@@ -177,34 +147,9 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
         measured=race.get('measured', ''),
     )
     for mine in ours:
-        places = [
-            place
-            for pattern, _, place in (one.partition(' => ') for one in race.get('share', []))
-            if re.search(pattern, mine['task'])
-        ]
-        share = (
-            share_of(places[0]).get('share') if places and mine['threads'] in ('', '1') else None
-        )  # the limits are those of one core
-        here = dict(
-            task=f'{mine["task"]}: {mine["method"]}' if 'method' in by else mine['task'],
-            threads=mine['threads'],
-            share=float(share) if share else None,
-        )
-        if 'times' in race:
-            if mine[race['times']]:
-                found.append(
-                    Line(
-                        peer=mine['peer'],
-                        time=1 / float(mine[race['times']]),
-                        at_least=False,
-                        memory=None,
-                        quality=None,
-                        **here,
-                        **common,
-                    )
-                )
-            continue
-        for other in (row for row in rivals if all(row[key] == mine[key] for key in by)):
+        for other in rivals:
+            if any(other[key] != mine[key] for key in ('task', 'threads')):
+                continue
             a, b = number(mine['seconds']), number(other['seconds'])
             heavy = (
                 [number(row['peak_mb']) for row in (mine, other)]
@@ -222,7 +167,8 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
                     or bool(a and not b and not race.get('memory')),
                     memory=heavy[1] / heavy[0] if heavy[0] and heavy[1] else None,
                     quality=(reached[0], reached[1]) if reached and None not in reached else None,
-                    **here,
+                    task=mine['task'],
+                    threads=mine['threads'],
                     **common,
                 )
             )
@@ -239,53 +185,8 @@ def lines() -> list[Line]:
     return sorted(found, key=lambda line: list(CHAPTERS).index(line.chapter))
 
 
-class Aim(NamedTuple):
-    "Something aimed at, and what came of it."
-
-    chapter: str
-    what: str
-    goal: float
-    reached: float | None
-    why: str
-    below: bool = False
-
-    @property
-    def met(self) -> bool:
-        if self.reached is None:
-            return False
-        return self.reached <= self.goal if self.below else self.reached >= self.goal
-
-
-def aims() -> list[Aim]:
-    found, every = [], lines()
-    for aim in spec()['aim']:
-        if 'share' in aim:
-            hits = [share_of(aim['share']).get('share')]
-        elif 'race' in aim:
-            hits = [
-                line.time
-                for line in every
-                if line.threads in ('', '1')
-                and re.search(aim['race'], f'{line.script}: {line.method} | {line.name}')
-            ][:1]
-        else:
-            place, _, column = aim['value'].rpartition(' = ')
-            script, _, where = place.partition(': ')
-            hits = [
-                row[column]
-                for row in table(script)
-                if re.search(where, f'{row["method"]} | {row["task"]} | {row["threads"]}')
-            ]
-        below = aim.get('below', False)
-        reached = (max if below else min)((float(hit) for hit in hits if hit), default=None)
-        why = ' '.join(aim.get('why', '').split())
-        found.append(Aim(aim['chapter'], aim['what'], float(aim['goal']), reached, why, below))
-    return found
-
-
 def faults(given: list[Line] | None = None) -> list[str]:
-    """What a reader would miss: a loss or a missed aim without a reason, a race that no result
-    answers."""
+    "What a reader would miss: a loss without a reason, a race that no result answers."
     wrong = [
         f'docs/races.toml: {line.script}: "{line.name}" is won by the peer'
         f' ({", ".join(line.lost())}); say why under [[race.why]]'
@@ -294,15 +195,10 @@ def faults(given: list[Line] | None = None) -> list[str]:
     ]
     if given is not None:
         return wrong
-    wrong += [
+    return wrong + [
         f'docs/races.toml: {race["script"]}: no rows for {race["ours"]!r}'
         for race in spec()['race']
         if not lines_of(race) and table(race['script'])
-    ]
-    return wrong + [
-        f'docs/races.toml: the aim "{aim.what}" is missed; say why'
-        for aim in aims()
-        if not aim.met and not aim.why
     ]
 
 
@@ -411,13 +307,6 @@ def race_figure(found: list[Line], path: Path) -> str:
     )
 
 
-BOUNDS = dict(
-    places='places far apart',
-    stream='bandwidth of memory',
-    cache='bandwidth of the caches',
-    flops='the rate of matrix products',
-    exps='exponentials',
-)
 WAY = (
     'Every number here is a ratio, measured in the same run, turn by turn, by a script that `make'
     ' bench name=...` repeats. Both sides get the same data in the same form, and one function'
@@ -436,16 +325,15 @@ def race_table(part: list[Line]) -> list[str]:
             ours, theirs = (f'{one:g}' for one in line.quality)
             why = f', [why](#{anchor(line)})' if 'quality' in line.lost() else ''
             task += f' ({line.measured}: ours {ours}, theirs {theirs}{why})'
-        share = '' if line.share is None else f'{line.share:.0%}'
         command = f'[{line.script}](/benchmarks/runs.qmd#{line.script})'
-        return task, cell(line.peer), told(line), told_memory(line), share, command
+        return task, cell(line.peer), told(line), told_memory(line), command
 
     text = []
     for method in dict.fromkeys(line.method for line in part):
         mine = [line for line in part if line.method == method]
         goals = [f', to {goal}' for goal in dict.fromkeys(line.to for line in mine) if goal]
         text += [f'**{cell(method)}**{cell("; ".join(goals))}', '']
-        columns = 'Task | Peer | Time | Memory | Share of limit | make bench name='
+        columns = 'Task | Peer | Time | Memory | make bench name='
         text += grid(columns, map(cells, mine))
     return text
 
@@ -569,19 +457,16 @@ def fold(summary: str, text: list[str]) -> list[str]:
 
 
 def index_page(folder: Path) -> list[str]:
-    found, targets = lines(), aims()
+    found = lines()
     alt = race_figure(found, folder / 'races.png')
     text = head(
-        'Measurements',
-        'Races against other programs and against the machine: ratios, and where the others win.',
+        'Measurements', 'Races against other programs: ratios, and where the others win.'
     ) + [
         WAY,
         '',
         (
             'A time of 4 means that the peer takes four times as long as ours; below 1 the peer is'
-            ' faster, and the link says why. Memory is read the same way. The share is how much of'
-            ' the machine\'s limit the kernel behind the method reaches, as [the next'
-            ' page](/benchmarks/roofline.qmd) measures it. [Commands, versions and'
+            ' faster, and the link says why. Memory is read the same way. [Commands, versions and'
             ' dates](/benchmarks/runs.qmd) stand on a page of their own.'
         ),
         '',
@@ -626,99 +511,7 @@ def index_page(folder: Path) -> list[str]:
             + f'**{cell(method)}**, behind {names}. {why}',
             '',
         ]
-    text += fold(f'{len(reasons(found))} reasons', lost)
-
-    def cells(aim):
-        reached = 'not measured' if aim.reached is None else plain(aim.reached)
-        verdict = 'met' if aim.met else f'missed: {cell(aim.why)}'
-        return f'{CHAPTERS[aim.chapter]}: {cell(aim.what)}', plain(aim.goal), reached, verdict
-
-    return [
-        *text,
-        '## What was aimed at',
-        '',
-        *grid('Aim | Goal | Reached | Verdict', map(cells, targets)),
-    ]
-
-
-RATES = dict(
-    stream='a stream from memory',
-    cache='a stream from the near caches',
-    cells='cells at random places, read, changed and written back',
-    float32='matrix products, float32',
-    float64='matrix products, float64',
-    exps='exponentials in a compiled loop',
-)
-UNITS = {
-    'bytes/s': (1e9, 'GB a second'),
-    'cells/s': (1e6, 'million a second'),
-    'flops/s': (1e9, 'billion operations a second'),
-    'exps/s': (1e6, 'million a second'),
-}
-ROOF = """A kernel moves bytes, touches places far apart, adds and multiplies, takes
-exponentials. Each of these costs at least what the machine needs for it alone, and the largest
-of the costs is the limit. The rates are measured on one core in the same rounds as the kernels,
-so that other work on the machine slows both. For kernels that jump about, the limit is a loop
-over a ready list of exactly the places that the kernel touches."""
-COUNTED = 'Counted per update, or per call for gradient, product and step.'
-SPENT = """What each resource alone would cost, as a share of the kernel's time. The rest is
-bookkeeping, waiting for one result before the next can begin, and equations solved in one
-unknown. The last column is the time of the same updates on so few columns and classes that the
-weights stay in the near caches: that, and the places, would have to overlap altogether for a share
-of 100%."""
-
-
-def roof_page() -> list[str]:
-    told = table('roofline')
-    kernels = [row for row in told if row['peer'] == 'limit']
-    rates = [row for row in told if row['peer'] == 'machine']
-    text = head(
-        'How near the limit',
-        'Each kernel beside what the machine can do at most, measured in the same run.',
-    )
-    if not kernels:
-        return [*text, 'Nothing has been measured yet: `make bench name=roofline`.', '']
-    machine, counted, spent = [], [], []
-    for row in rates:
-        size, unit = UNITS[row['unit']]
-        machine.append((RATES[row['method']], f'{plain(float(row["rate"]) / size)} {unit}'))
-    for row in kernels:
-        name = cell(row['method']), cell(row['task'])
-        moved = float(row['bytes']) + float(row['cache'])
-        counts = float(row['flops']), moved, float(row['cells']), float(row['exps'])
-        bound = f'{float(row["share"]):.0%}', BOUNDS[row['bound']]
-        counted.append((*name, *bound, *map(short, counts)))
-        parts = [row[f'part_{one}'] for one in BOUNDS]
-        near = row.get('part_near')
-        costs = [f'{float(one):.1%}' if one else '' for one in parts]
-        spent.append((*name, *costs, f'{float(near):.0%}' if near else ''))
-    columns = 'Kernel | Task | Share of limit | Bound by | Flops | Bytes | Cells far apart'
-    text += [
-        ROOF,
-        '',
-        '## The machine',
-        '',
-        *grid('What | Rate', machine),
-        '## The kernels',
-        '',
-        COUNTED,
-        '',
-    ]
-    text += [*grid(f'{columns} | Exponentials', counted), SPENT, '']
-    text += grid(' | '.join(['Kernel', 'Task', *BOUNDS.values(), 'Weights in the cache']), spent)
-    for note in spec().get('roofline', []):
-        text += [f'**{note["kernel"]}.** {" ".join(note["text"].split())}', '']
-    return [*text, 'Repeat: `make bench name=roofline`.', '']
-
-
-def short(value: float) -> str:
-    "A count in few characters."
-    if value == 0:
-        return '0'
-    for size, unit in ((1e9, '\u00a0G'), (1e6, '\u00a0M'), (1e3, '\u00a0k')):
-        if value >= size:
-            return f'{value / size:.3g}{unit}'
-    return f'{value:.3g}'
+    return text + fold(f'{len(reasons(found))} reasons', lost)
 
 
 RUNS = """`make bench` runs what has changed since it was last measured and takes minutes, `make
@@ -771,56 +564,13 @@ def live_page() -> list[str]:
         counted = {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
         said = '; '.join(f'{count} {cell(reason)}' for reason, count in counted.items())
         text.append(f'- {name}: {said}')
-    return [*text, '', *first_outputs()]
-
-
-def aims_missed(rows) -> str:
-    "How far the first output is from its aims, from the table."
-    first, later = (
-        [float(row['cpu_first']) for row in rows if (row['visit'] == '1') == begins]
-        for begins in (True, False)
-    )
-    most = max(int(row['peak_mb']) for row in rows)
-    met = max(first) <= 3, max(later) <= 1.5, most <= 600
-    return (
-        f'{["None", "One", "Two", "Each"][sum(met)]} of the three is met: CPU seconds are '
-        f'{min(first):g} to {max(first):g} and {min(later):g} to {max(later):g}, memory is up to '
-        f'{most:,} MB.'
-    )
-
-
-def first_outputs() -> list[str]:
-    "What passes between the press of the button and the first output, visit by visit."
-    rows = table('live_first')
-    if not rows:
-        return []
-    text = [
-        '## Until the first output',
-        '',
-        'The aim is 3 s on a first visit, 1.5 s on a later one, and 600 MB for the process of the '
-        f'page. {aims_missed(rows)} Seconds from the press of the button to the end of each '
-        'part: the module of WebAssembly is unpacked and compiled, the memory of Python is filled, '
-        'and the cells up to the first output run. On a first visit the browser compiles what a '
-        'figure calls while it draws. After a visit of some seconds it keeps that code, so that '
-        'the cells of later visits take less. The two large parts are read and checked anew on '
-        'each visit. '
-        'CPU seconds are of all processes of the browser. Seconds of the clock count for little '
-        'here: the load is how many programs wanted the two processors meanwhile.',
-        '',
-    ]
-    columns = ('visit', 'cpu_first', 'peak_mb', 'load', 'module', 'memory', 'seconds')
-    lines = [
-        (f'[{row["method"]}](/{row["method"]}.html)', *(row[name] for name in columns))
-        for row in rows
-    ]
-    names = 'Page | Visit | CPU s | Memory, MB | Load | Module, s | Memory, s | First output, s'
-    return text + grid(names, lines)
+    return [*text, '']
 
 
 def write_pages(folder: Path) -> list[str]:
     "Write the pages and give their sidebar."
     folder.mkdir(parents=True)
-    pages = dict(index=index_page(folder), roofline=roof_page(), runs=runs_page())
+    pages = dict(index=index_page(folder), runs=runs_page())
     if table('live_pages'):
         pages['live'] = live_page()
     for name, text in pages.items():
@@ -835,6 +585,4 @@ if __name__ == '__main__':
             f'{line.script:22.22s}{line.method:26.26s}{line.task:44.44s}{line.peer:22.22s} time'
             f' {time:9.3g} memory {memory:7.2g} lost {line.lost()}'
         )
-    for aim in aims():
-        print(f'{"met   " if aim.met else "missed"} {aim.what}: {aim.reached} (aim {aim.goal})')
     print('\n'.join(faults()))

@@ -7,7 +7,6 @@ says so.
     python docs/ledger.py all [CHAPTER ...]            every row and every mutant; prints the
                                                        mutation score and keeps it in
                                                        docs/ledger/scores.json
-    python docs/ledger.py missing                      numbered items that have no row yet
 
 Rows stand in docs/ledger/CHAPTER.toml. A row is
 
@@ -232,11 +231,6 @@ def _misplaced(change: str, place: Place) -> str:
     return ''
 
 
-def missing(chapters=CHAPTERS) -> list[str]:
-    told = {row.id for row in rows(chapters)}
-    return [item for chapter in chapters for item in numbered(chapter) if item not in told]
-
-
 # ------------------------------------------------------------------------------------------ pages
 PAPERS = {
     'softmax': 'F. Fagan and G. Iyengar, *Unbiased scalable softmax optimization*',
@@ -291,10 +285,10 @@ class Slip(NamedTuple):
     chapter: str = ''
 
 
-def errata(chapters=CHAPTERS) -> list[Slip]:
+def errata() -> list[Slip]:
     "The papers' slips, in the order of the files."
     found, where = [], {label.lower(): label for label in cells()}
-    for chapter in chapters:
+    for chapter in CHAPTERS:
         path = ROOT / f'docs/ledger/{chapter}.toml'
         if not path.exists():
             continue
@@ -696,7 +690,7 @@ class Score(NamedTuple):
 
 
 def examine(
-    chosen: list[Row], seed: int = 1, n: int | None = A_ROW, tell=print, done=lambda scores: None
+    chosen: list[Row], seed: int = 1, n: int | None = A_ROW, done=lambda scores: None
 ) -> list[Score]:
     """Run the cells of the rows and their mutants; one process, each notebook once; `done` gets the
     scores of each notebook."""
@@ -719,7 +713,7 @@ def examine(
                     index = where[row.check].index
                     book.up_to(index)
                     scores.append(_score(row, book, index, random.Random(f'{seed} {row.id}'), n))
-                    tell(_line(scores[-1], path))
+                    print(_line(scores[-1], path))
             finally:
                 os.chdir(start)
             done(scores[-len(group) :])
@@ -813,13 +807,9 @@ class Tally(NamedTuple):
     ]  # rows without a score, or whose cell or line in the ledger is another since
 
 
-def tally(chapter: str, numbered_only: bool = True) -> Tally:
+def tally(chapter: str) -> Tally:
     "The last whole run of a chapter's mutants."
-    part = [
-        row
-        for row in rows([chapter])
-        if row.verdict != 'not checkable' and not (numbered_only and row.verdict == 'ours')
-    ]
+    part = [row for row in rows([chapter]) if row.verdict not in ('not checkable', 'ours')]
     kept = stored()
     said, found = sources_of(part), [kept[row.id] for row in part if row.id in kept]
     older = tuple(
@@ -862,7 +852,7 @@ def main(argv=None) -> int:
         epilog=__doc__.split('\n\n', 2)[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('work', choices=('check', 'run', 'all', 'missing'))
+    parser.add_argument('work', choices=('check', 'run', 'all'))
     parser.add_argument(
         'chapters', nargs='*', help='softmax, similarity, ordinal, bound (default all)'
     )
@@ -881,10 +871,6 @@ def main(argv=None) -> int:
     )
     args = parser.parse_args(argv)
     chapters = args.chapters or CHAPTERS
-    if args.work == 'missing':
-        for item in missing(chapters):
-            print(item)
-        return 0
     if args.work == 'check':
         wrong = faults(chapters)
         print('\n'.join(wrong) if wrong else f'{len(rows(chapters))} rows fit their cells')

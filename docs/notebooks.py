@@ -689,8 +689,7 @@ def refresh(names, workers: int = 1, slow: bool = False) -> int:
 
 
 def keep(result, path: Path, out: Path = EXECUTED) -> None:
-    "Write an executed copy, with its seconds of processor time in the metadata."
-    result.notebook['metadata']['cpu_seconds'] = round(result.cpu, 1)
+    "Write an executed copy."
     write(result.notebook, out / path.relative_to(NBS))
 
 

@@ -1,14 +1,9 @@
-"""What each page holds, as a table: `python docs/pages.py [NAME ...]`; what a lesson may hold.
-
-Kinds are the folders: learn (lessons), use (guides), engine, evidence. Seconds are the processor
-time of the page's executed copy (`make test`, `make tutorials`), where there is one.
-"""
+"What a lesson may hold, and the symbols that a page explains."
 
 from __future__ import annotations
 
 import ast
 import re
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +11,6 @@ import claims
 import explorations
 import notebooks
 
-REBUILT = 'softmax', 'similarity', 'ordinal', 'bound'  # lessons that the limits below hold for
 WORDS_PER_LINE, MOST_LINES, MOST_EXPORTED, FIRST_RUN = 8, 250, 100, 100
 
 
@@ -24,20 +18,11 @@ class Page(NamedTuple):
     "Measures of one page."
 
     name: str
-    kind: str
     words: int  # of prose
     lines: int  # of code, without blanks, comments and directives
     exported: int  # of those, in cells that export
     before_run: int  # lines before the first cell that shows a result of the page's own code
     sliders: int
-    equations: int  # displayed
-    compare: int  # sentences that compare (`python docs/claims.py sentences`)
-    claims: int
-    seconds: float | None
-
-    @property
-    def words_per_line(self) -> float:
-        return self.words / max(1, self.lines)
 
 
 def code_lines(text: str) -> int:
@@ -56,23 +41,15 @@ def code_lines(text: str) -> int:
     return sum(bool(line) and not line.startswith('#') for line in lines)
 
 
-def seconds_of(name: str) -> float | None:
-    "Seconds that the executed copy of a page says it took."
-    copy = notebooks.EXECUTED / f'{name}.ipynb'
-    return notebooks.read(copy)['metadata'].get('cpu_seconds') if copy.exists() else None
-
-
 def measure(path: Path) -> Page:
     "Count what a notebook holds."
     relative = path.relative_to(notebooks.NBS)
-    words = lines = exported = sliders = equations = 0
+    words = lines = exported = sliders = 0
     before: int | None = None
     own: set[str] = set()  # names that the page exports, or imports from the package
-    notebook = notebooks.read(path)
-    for cell in notebook['cells']:
+    for cell in notebooks.read(path)['cells']:
         text = notebooks.source(cell)
         if cell['cell_type'] == 'markdown':
-            equations += len(re.findall(r'(?<!\\)\$\$.+?\$\$', text, re.S))
             words += len(re.sub(r'\$\$.+?\$\$', ' ', text, flags=re.S).split())
             continue
         if cell['cell_type'] != 'code':
@@ -95,21 +72,8 @@ def measure(path: Path) -> Page:
         lines += count
         exported += count * bool({'export', 'exports', 'exporti'} & set(notebooks.directives(cell)))
         sliders += sum(len(knobs) for name, knobs in explorations.calls(text) if name == 'frames')
-    name = str(relative.with_suffix(''))
-    kind = relative.parts[0] if len(relative.parts) > 1 else 'front'
-    return Page(
-        name,
-        kind,
-        words,
-        lines,
-        exported,
-        lines if before is None else before,
-        sliders,
-        equations,
-        len(claims.comparisons(notebook)),
-        len(claims.claims_of(notebook)),
-        seconds_of(name),
-    )
+    name, first = str(relative.with_suffix('')), lines if before is None else before
+    return Page(name, words, lines, exported, first, sliders)
 
 
 GREEK = re.compile(
@@ -146,16 +110,12 @@ def undefined(notebook: dict) -> set[str]:
     return missing
 
 
-def measured(names=()) -> list[Page]:
-    "All pages in reading order, or those that fit a name."
-    return [measure(path) for path in notebooks.find(names)]
-
-
 def faults(page: Page) -> list[str]:
     "What a lesson has too much or too little of."
     wrong = []
-    if page.words_per_line < WORDS_PER_LINE:
-        wrong.append(f'{page.words_per_line:.1f} words a line of code, expected {WORDS_PER_LINE}')
+    words = page.words / max(1, page.lines)
+    if words < WORDS_PER_LINE:
+        wrong.append(f'{words:.1f} words a line of code, expected {WORDS_PER_LINE}')
     if page.lines > MOST_LINES:
         wrong.append(f'{page.lines} lines of code, at most {MOST_LINES}')
     if page.exported > MOST_EXPORTED:
@@ -165,18 +125,3 @@ def faults(page: Page) -> list[str]:
     if not page.sliders:
         wrong.append('no slider, expected one')
     return [f'nbs/{page.name}.ipynb: {one}' for one in wrong]
-
-
-def main(names) -> int:
-    shown = 'lines exported before_run sliders equations compare claims'.split()
-    head = ['words/line', *(name.replace('_', ' ') for name in shown), 'seconds']
-    print(f'{"page":44}{"kind":10}' + ''.join(f'{word:>11}' for word in head))
-    for page in measured(names):
-        spent = '' if page.seconds is None else f'{page.seconds:.0f}'
-        counts = (f'{page.words_per_line:.1f}', *(getattr(page, name) for name in shown), spent)
-        print(f'{page.name:44}{page.kind:10}' + ''.join(f'{value!s:>11}' for value in counts))
-    return 0
-
-
-if __name__ == '__main__':
-    sys.exit(main(sys.argv[1:]))

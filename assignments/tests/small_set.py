@@ -43,7 +43,7 @@ HALF = dict(RIGHT, squares='def squares(rows):\n    return np.abs(rows).sum(1)')
 LOW = dict(q1a='I do not know.', answer=RIGHT['answer'])
 
 
-def solved(release, answers, extra=None, before='squares'):
+def solved(release, answers, extra=None):
     "A release with answers in it, and a cell of the student's own in front of one of them."
     book = copy.deepcopy(release)
     for cell in book['cells']:
@@ -54,7 +54,7 @@ def solved(release, answers, extra=None, before='squares'):
         at = next(
             n
             for n, cell in enumerate(book['cells'])
-            if cell['metadata'].get('nbgrader', {}).get('grade_id') == before
+            if cell['metadata'].get('nbgrader', {}).get('grade_id') == 'squares'
         )
         cell = dict(cell_type='code', id='mine', metadata={}, source=extra)
         book['cells'].insert(at, dict(cell, outputs=[], execution_count=None))
@@ -201,15 +201,9 @@ tracemalloc.get_traced_memory = lambda: (0, 0)""",
 
 
 def accidents(release):
-    "What happens to honest notebooks: name -> (file name, notebook or text, points by tests, a word of the table or None)."
+    """What happens to honest notebooks, beside their `shapes`: name -> (file name, notebook or text,
+    points by tests, a word of the table or None)."""
     right = solved(release, RIGHT)
-    twice = copy.deepcopy(right)
-    at = next(n for n, c in enumerate(twice['cells']) if c['id'] == 'squares')
-    twice['cells'].insert(at, dict(copy.deepcopy(twice['cells'][at]), id='copy'))
-    twice['cells'][at]['source'] = 'def squares(rows):\n    return rows'
-    nameless = copy.deepcopy(right)
-    for cell in nameless['cells']:
-        cell['metadata'], cell['id'] = {}, f'new-{id(cell)}'
     loops = '\n    while True: pass'
     stubborn = (
         'import itertools\ndef squares(rows): return sum(itertools.count())'  # no signal ends it
@@ -220,9 +214,6 @@ def accidents(release):
             cell['metadata']['nbgrader'].update(points=99, schema_version=1, grade='yes')
     name = 'ps0_small.ipynb'
     return {
-        'renamed': ('ps0_small final (2).ipynb', right, 15, 'is called'),
-        'pasted_twice': (name, twice, 15, 'stands 2 times'),
-        'nameless': (name, nameless, 15, 'had lost its name'),
         'odd_metadata': (name, swap, 15, None),
         'dies': (name, solved(release, dict(RIGHT, lift='import os; os._exit(3)')), 9, 'died'),
         'eats_memory': (
@@ -245,7 +236,6 @@ def accidents(release):
             None,
         ),
         'damaged': (name, json.dumps(right)[:-400], None, 'is no notebook'),
-        'wrong_file': (name, json.dumps(dict(right, cells=right['cells'][:1])), None, 'is not ps0'),
         'no_file': ('answers.docx', 'PK', None, 'no notebook'),
     }
 

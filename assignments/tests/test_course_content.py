@@ -3,7 +3,6 @@ parts that are left out."""
 
 import contextlib
 import ast
-import importlib.util
 import json
 import re
 import sys
@@ -20,76 +19,6 @@ import plan  # noqa: E402
 import slides  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def bank(name):
-    """Answers with the points that they earn over all tests of their question: {question: [(answer,
-    points, source)]}."""
-    spec = importlib.util.spec_from_file_location(
-        name, ROOT / f'assignments/tests/course/{name}.py'
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, 'MORE', {})
-
-
-def earned(name, given, cells=None, skip=()):
-    """What each of the answers earns: [(question, answer, points, should)]; every test runs, as in
-    nbgrader, whatever the one before said."""
-    cells = cells or course.cells(name)
-    space, rows = {'__name__': '__main__'}, []
-    for at, (label, kind, _, source) in enumerate(cells):
-        if label in skip:
-            break
-        if kind == 'solution' and label in given:
-            end = next(
-                (n for n in range(at + 1, len(cells)) if cells[n][1] == 'solution'), len(cells)
-            )
-            for answer, should, code in given[label]:
-                trial, points = course.state_of(space), 0
-                try:
-                    course.run(code, trial)
-                except Exception as error:
-                    assert not should, f'{label}, {answer}: {error!r}'
-                for _, sort, worth, test in cells[at + 1 : end]:
-                    if sort not in ('tests', 'given'):
-                        continue
-                    try:
-                        course.run(test, trial)
-                        points += worth
-                    except Exception as error:
-                        if sort == 'given':
-                            raise
-                        assert error is not None
-                rows.append((label, answer, points, should))
-        course.run(source, space)
-    return rows
-
-
-@pytest.mark.parametrize('name', course.SETS)
-def test_answers_of_other_people_earn_what_they_should(name):
-    "Parts of the points for parts of a question; ways that the reference does not take."
-    given = {question: rows for question, rows in bank(name).items() if question != 'real'}
-    if not given:
-        pytest.skip('no answers yet')
-    rows = earned(name, given, skip=('real',))
-    assert sum(map(len, given.values())) == len(rows)
-    wrong = [f'{q}, {a}: {points} of {should}' for q, a, points, should in rows if points != should]
-    assert wrong == []
-
-
-BLIND = sorted(path.stem for path in (ROOT / 'assignments/tests/course/blind').glob('*.txt'))
-
-
-def blind(file):
-    "Answers written before the reference was opened, and their set: (name, version, answers)."
-    text, found = (ROOT / f'assignments/tests/course/blind/{file}.txt').read_text(), {}
-    for answer in text.split('\n## ')[1:]:
-        question, points, name, source = re.match(
-            r'(\w+), ([\d.]+): (.*)\n((?s:.*))', answer
-        ).groups()
-        found.setdefault(question, []).append((name, float(points), source))
-    return file.removesuffix('_b'), 'b' if file.endswith('_b') else 'a', found
 
 
 # ------------------------------------------------------------------ answers that are no answers
@@ -137,12 +66,10 @@ def no_answers(solution):
 
 
 @pytest.mark.parametrize('skip', ['real', pytest.param('', marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    'name, version', [(n, 'a') for n in course.SETS] + [(n, 'b') for n in course.make.sets_of('b')]
-)
+@pytest.mark.parametrize('name, version', course.VERSIONS)
 def test_no_answer_earns_nothing(name, version, skip):
     "An empty, an infinite or a shortened answer to every coding question of both versions."
-    cells = as_cells(parts.read(name, version))
+    cells = course.cells(name, version)
     given = {  # what sgd_step returns does not count: it works in place
         label: [
             row
@@ -152,7 +79,7 @@ def test_no_answer_earns_nothing(name, version, skip):
         for label, kind, _, source in cells
         if kind == 'solution'
     }
-    rows = earned(name, given, cells, (skip,))
+    rows = course.earned(cells, given, (skip,))
     assert len({row[0] for row in rows}) >= len(given) - (skip == 'real') > 3
     assert [row[:3] for row in rows if row[2]] == []
 
@@ -166,20 +93,6 @@ FOUR_WEEKS = {
     'ps3_ordinal': (1, 2, 3, 4, 6, 7),
     'ps4_bound': (1, 2, 3, 5),
 }
-
-
-def as_cells(notebook):
-    "Code cells of a notebook in the form of `test_course.cells`."
-    found = []
-    for cell in notebook['cells']:
-        if cell['cell_type'] == 'code':
-            meta = cell['metadata'].get('nbgrader', {})
-            graded, solved = meta.get('grade'), meta.get('solution')
-            kind = (
-                ('manual' if solved else 'tests') if graded else 'solution' if solved else 'given'
-            )
-            found.append((cell['id'], kind, meta.get('points', 0), ''.join(cell['source'])))
-    return found
 
 
 @pytest.mark.parametrize('name', FOUR_WEEKS)
@@ -196,7 +109,7 @@ def test_parts_can_be_left_out(name):
     assert stated == list(FOUR_WEEKS[name])
     assert worth == sum(int(n) for row in parts.ROW.finditer(head) for n in row[2].split('+'))
     space = {'__name__': '__main__'}
-    for label, _, _, source in as_cells(part):
+    for label, _, _, source in course.cells_of(part):
         if label in ('sentences', 'links', 'cities', 'wines'):
             break  # the last part fits real data; its tests run with the whole set
         course.run(source, space)
@@ -434,7 +347,7 @@ def numbers(text):
 def reference(name, variant=0, version='a'):
     "What the reference of a set defines."
     space = {'__name__': '__main__'}
-    for _, kind, _, source in as_cells(parts.read(name, version)):
+    for _, kind, _, source in course.cells(name, version):
         if kind != 'manual':
             course.run(source.replace('VARIANT = 0', f'VARIANT = {variant}'), space)
     return space
@@ -442,7 +355,7 @@ def reference(name, variant=0, version='a'):
 
 def fit_of(name, version):
     "The cell that fits the last part's data."
-    return next(cell[3] for cell in as_cells(parts.read(name, version)) if cell[0] == 'real')
+    return next(cell[3] for cell in course.cells(name, version) if cell[0] == 'real')
 
 
 def short(*values, digits=3):
@@ -623,22 +536,6 @@ def test_slides_to_teach_from():
     assert text.count('<section>') == len(made) and 'Nelder-Mead' not in text
 
 
-def test_what_students_read_says_what_they_need():
-    "Install, read, hand in, late work, collaboration, libraries."
-    text = (ROOT / 'assignments/student/README.md').read_text(encoding='utf-8')
-    for word in (
-        'pip install',
-        'constraints.txt',
-        'Hand in',
-        'Late work',
-        'People.',
-        'Libraries.',
-        'Validate',
-        'hints/',
-    ):
-        assert word in text
-
-
 # ---------------------------------------------------------------- versions
 
 
@@ -649,21 +546,17 @@ VERSIONS = sorted(path.stem for path in (ROOT / 'assignments/versions/b').glob('
 def test_versions_can_be_exchanged(name):
     """The same questions and points; each reference earns all in its own version, and at most a
     third of a question in the other."""
-    one, two = [as_cells(parts.read(name, version)) for version in 'ab']
+    one, two = [course.cells(name, version) for version in 'ab']
     assert [cell[:3] for cell in one] == [cell[:3] for cell in two]
     differ = {a[0] for a, b in zip(one, two) if a[1] == 'solution' and a[3] != b[3]} - {'real'}
     asked = {cell[0] for cell in one if cell[1] == 'solution'} - {'answer', 'real'}
     assert differ <= asked and len(differ) >= min(5, len(asked))
     for here, there in ((one, two), (two, one)):
-        worth, question = {}, None
-        for label, kind, points, _ in here:
-            question = label if kind == 'solution' else question
-            if kind == 'tests':
-                worth[question] = worth.get(question, 0) + points
+        worth = course.worth(here)
         own = {cell[0]: [('own', worth[cell[0]], cell[3])] for cell in here if cell[0] in differ}
         other = {cell[0]: [('other', 0, cell[3])] for cell in there if cell[0] in differ}
-        assert [row for row in earned(name, own, here, ('real',)) if row[2] != row[3]] == []
-        rows = earned(name, other, here, ('real',))
+        assert [row for row in course.earned(here, own, ('real',)) if row[2] != row[3]] == []
+        rows = course.earned(here, other, ('real',))
         assert [row for row in rows if 3 * row[2] > worth[row[0]]] == []
 
 
@@ -692,11 +585,8 @@ def runs(text):
 
 def test_no_question_of_the_exam_or_a_quiz_is_one_of_a_set():
     "No six words in a row and no formula that a problem set has, whatever the capitals and marks."
-    sets = [(name, 'a') for name in course.SETS] + [
-        (name, 'b') for name in course.make.sets_of('b')
-    ]
     known = set()
-    for name, version in sets:
+    for name, version in course.VERSIONS:
         for cell in parts.read(name, version)['cells']:
             known |= runs(''.join(cell['source'])) if cell['cell_type'] == 'markdown' else set()
     assert len(known) > 5000

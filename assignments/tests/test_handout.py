@@ -1,10 +1,7 @@
-"""The folder for students holds what they need and nothing for teachers; the archive for teachers
-opens with its passphrase alone."""
+"The folder for students holds what they need and nothing for teachers."
 
 import json
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,12 +9,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'assignments'))
-import archive  # noqa: E402
 import handout  # noqa: E402
 import make  # noqa: E402
 
 NAME = 'ps5_project'
-PHRASE = 'seven little words, and a comma'
 
 
 @pytest.fixture(scope='module')
@@ -131,79 +126,3 @@ def test_a_folder_with_other_work_is_left_alone(told, tmp_path):
     for wrong, word in ((told[1:], 'make book out='), ([f'out={ROOT}/build/x'], 'outside')):
         with pytest.raises(SystemExit, match=word):
             handout.main(wrong)
-
-
-# ---------------------------------------------------------------- the archive
-
-
-needs_openssl = pytest.mark.skipif(not shutil.which('openssl'), reason='openssl is not here')
-
-
-@needs_openssl
-def test_an_archive_opens_with_its_passphrase_alone(room, tmp_path, monkeypatch):
-    """All files for teachers, none of a student; another phrase, a changed file or a full folder
-    end with a line."""
-    folder = room / f'class/submitted/ada/{NAME}'
-    folder.mkdir(parents=True)
-    (folder / f'{NAME}.ipynb').write_text('ada')
-    path = tmp_path / 'teachers.enc'
-    monkeypatch.setenv(archive.VARIABLE, PHRASE)
-    make.main([f'out={room}', NAME, f'archive={path}'])
-    shutil.rmtree(room / 'class/submitted')
-    assert path.read_bytes()[:8] == b'Salted__'
-    make.main([f'open={path}', f'out={tmp_path}/new'])
-    programs = [f'class/{one}' for one in (*make.PROGRAMS, 'constraints.txt')]
-    names = ['instructor', 'class/source', *programs]
-    wanted = {
-        one.relative_to(room): one.read_bytes()
-        for name in names
-        for one in [room / name, *(room / name).rglob('*')]
-        if one.is_file() and '__pycache__' not in one.parts
-    }
-    made = {
-        one.relative_to(tmp_path / 'new'): data
-        for one, data in everything(tmp_path / 'new').items()
-    }
-    assert made == wanted and len(made) > 20
-    with pytest.raises(SystemExit, match='is not empty'):
-        make.main([f'open={path}', f'out={tmp_path}/new'])
-    for number in range(3):
-        monkeypatch.setenv(archive.VARIABLE, f'{PHRASE}{number}')
-        with pytest.raises(SystemExit, match='does not open with this passphrase'):
-            make.main([f'open={path}', f'out={tmp_path}/other'])
-    assert not (tmp_path / 'other').exists()
-
-
-@needs_openssl
-def test_an_archive_opens_as_its_message_says(tmp_path):
-    "The command in the docstring, without our programs."
-    (tmp_path / 'a').mkdir()
-    (tmp_path / 'a/text').write_text('mine')
-    archive.pack(tmp_path / 'FILE', tmp_path, ['a'], PHRASE)
-    line = next(one for one in archive.__doc__.splitlines() if one.strip().startswith('openssl'))
-    opened = [*line.split(), '-pass', 'stdin']
-    done = subprocess.run(opened, cwd=tmp_path, input=PHRASE.encode() + b'\n', capture_output=True)
-    assert done.returncode == 0, done.stderr
-    shutil.rmtree(tmp_path / 'a')
-    shutil.unpack_archive(tmp_path / 'all.tar.gz', tmp_path / 'out')
-    assert (tmp_path / 'out/a/text').read_text() == 'mine'
-
-
-def test_an_archive_needs_openssl_a_phrase_and_a_place(tmp_path, monkeypatch):
-    "Each is asked for before anything is written."
-    call = [f'out={tmp_path}/class', NAME, f'archive={tmp_path}/teachers.enc']
-    monkeypatch.delenv(archive.VARIABLE, raising=False)
-    monkeypatch.setattr(archive.shutil, 'which', lambda name: None)
-    with pytest.raises(SystemExit, match='openssl is not on this machine'):
-        make.main(call)
-    monkeypatch.setattr(archive.shutil, 'which', lambda name: '/usr/bin/openssl')
-    monkeypatch.setattr(archive.sys.stdin, 'isatty', lambda: False, raising=False)
-    with pytest.raises(SystemExit, match=f'set {archive.VARIABLE}'):
-        make.main(call)
-    monkeypatch.setenv(archive.VARIABLE, 'short')
-    with pytest.raises(SystemExit, match='at least 12 characters'):
-        make.main(call)
-    (tmp_path / 'teachers.enc').write_text('a letter')
-    with pytest.raises(SystemExit, match='is no encrypted archive'):
-        make.main(call)
-    assert {path.name for path in tmp_path.iterdir()} == {'teachers.enc'}

@@ -146,12 +146,12 @@ def problem_sets(folder: Path) -> list[Path]:
     return sorted(folder.glob('*.ipynb'))
 
 
-def with_button(text: str, page: str, cells: dict, engine: str = 'engine.js') -> str:
+def with_button(text: str, page: str, cells: dict) -> str:
     "HTML of a page with its button, notes on cells that cannot run, and the script; once."
     if 'class="live-bar"' in text:
         return text
     up = '../' * page.count('/')
-    said = dict(cells=f'{Path(page).name}.cells.json', engine=engine, offline=f'{up}sw.js')
+    said = dict(cells=f'{Path(page).name}.cells.json', engine='engine.js', offline=f'{up}sw.js')
     bar = (
         f'<div class="live-bar" data-live="{html.escape(json.dumps(said))}" data-state="off"></div>'
     )
@@ -188,16 +188,14 @@ def with_note(text: str, page: str, count: int) -> str:
     ).replace('</head>', f'<link rel="stylesheet" href="{up}_static/live/live.css">\n</head>', 1)
 
 
-def add_to(out: Path, made: Path, engine: str = 'engine.js'):
+def add_to(out: Path, made: Path):
     "Make the lessons and guides of a built site run: the engine `made`, cells and buttons."
     if not (made / 'sizes.json').exists():
         raise Broken(f'{made} has no engine; make it first: python docs/live/build.py')
     shutil.rmtree(out / '_static/live', ignore_errors=True)  # no file of an earlier engine stays
     shutil.copytree(made, out / '_static/live')
-    for name in {'live.css', 'page.js', 'engine.js', 'worker.js', engine}:
+    for name in ('live.css', 'page.js', 'engine.js', 'worker.js'):
         shutil.copy(LIVE / name, out / '_static/live')
-    if engine == 'pyodide.js':
-        shutil.copytree(made.parent / 'pyodide', out / '_static/live/pyodide', dirs_exist_ok=True)
     todo = {page: (path, None) for page, path in pages().items()}
     for source in sorted((made.parent / 'sets').glob('*.ipynb')):
         page = (SETS / source.stem).as_posix()
@@ -207,7 +205,7 @@ def add_to(out: Path, made: Path, engine: str = 'engine.js'):
         cells, file = cells_of(path, source), out / f'{page}.html'
         (out / f'{page}.cells.json').write_text(json.dumps(cells), encoding='utf-8')
         text = file.read_text(encoding='utf-8')
-        file.write_text(with_button(text, page, cells, engine), encoding='utf-8')
+        file.write_text(with_button(text, page, cells), encoding='utf-8')
     for page in ('index', *(f'{shelf}/index' for shelf in SHELVES)):
         file = out / f'{page}.html'
         if file.exists():
@@ -241,12 +239,11 @@ def name_cells(app, doctree):
 
 def finish(app, error):
     if not error and app.config.live and app.builder.format == 'html':
-        add_to(Path(app.outdir), Path(app.config.live_files), app.config.live_engine)
+        add_to(Path(app.outdir), Path(app.config.live_files))
 
 
 def setup(app):
     app.add_config_value('live', '', 'html')
-    app.add_config_value('live_engine', 'engine.js', 'html')
     app.add_config_value('live_files', str(ROOT / 'build/live/site'), 'html')
     app.connect('doctree-read', name_cells)
     app.connect('build-finished', finish, priority=800)

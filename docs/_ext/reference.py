@@ -154,44 +154,6 @@ def entries(module: str, names: list[str]) -> str:
 SECTIONS = re.compile(r'^(Parameters|Returns|Attributes|Raises|Notes|Examples)\n\s*-{3,}$', re.M)
 
 
-def commented(value) -> tuple[list[str], str]:
-    "Comments beside the parameters of a function or the fields of a class, and beside its result."
-    from fastcore.docments import docments
-
-    try:
-        found = docments(value, full=True, returns=True)
-        items = [
-            (name, one) for name, one in found.items() if name not in ('self', 'cls', 'return')
-        ]
-        lines = []
-        for name, one in items:
-            if one.get('docment'):
-                default = one['default']
-                blank = default is inspect.Parameter.empty
-                shown = (
-                    ''
-                    if blank
-                    else f', default {default!r}'
-                    if len(repr(default)) < 40
-                    else ', optional'
-                )
-                lines += [
-                    f'{escaped(name)} : {_type(one["anno"])}{shown}',
-                    '    ' + ' '.join(escaped(one['docment']).split()),
-                ]
-        result = (found.get('return') or {}).get('docment') or ''
-    except Exception:  # built-in, or source that is not at hand: nothing to add
-        return [], ''
-    return lines, result
-
-
-def _type(annotation) -> str:
-    if annotation is inspect.Parameter.empty:
-        return ''
-    shown = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    return escaped(re.sub(r'\b(?:[a-z_]\w*\.)+(?=\w)', '', shown))
-
-
 def escaped(text: str) -> str:
     "Plain text as reStructuredText: marks stand for themselves, `code` and $formulas$ stay."
     parts = re.split(r'(`+[^`]*`+|\$[^$\n]+\$)', text)
@@ -218,7 +180,7 @@ def borrowed(name: str) -> str:
 
 
 def read_docstring(app, what, name, value, options, lines):
-    "Turn docstrings with comments beside parameters into those that numpydoc reads."
+    "Docstrings without sections are plain text; those that have some go to numpydoc as they are."
     text = '\n'.join(lines)
     if what == 'data':
         lines[:] = []  # what a constant's type says of itself helps nobody
@@ -228,11 +190,6 @@ def read_docstring(app, what, name, value, options, lines):
     if what == 'method' and not text.strip():
         text = borrowed(name)
     head = [escaped(line) for line in text.split('\n')] if '>>>' not in text else text.split('\n')
-    said, result = commented(value) if what in ('function', 'method', 'class') else ([], '')
-    if said:
-        head += ['', 'Parameters', '----------', *said]
-    if result and what != 'class':
-        head += ['', 'Returns', '-------', 'result', '    ' + ' '.join(escaped(result).split())]
     lines[:] = head + ['']
 
 

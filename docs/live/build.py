@@ -1,7 +1,6 @@
 """Make the files of the engine that runs pages in the browser: `make docs live=1` calls this.
 
     python docs/live/build.py [build/live]
-    python docs/live/build.py pyodide     the core of Pyodide alone, into build/live/pyodide
 
 Fetches the parts of parts.toml through pip and npm, checks their sha256, takes out what no page
 needs, packs the rest, puts all licenses beside it and prints the size of each part. `OUT/site` is
@@ -385,17 +384,6 @@ def too_large(sizes: dict[str, int], limits: dict[str, float] = PARTS['limits'])
     ]
 
 
-def pyodide(out: Path) -> int:
-    "Unpack the core of Pyodide, the other engine, into `out/pyodide`."
-    with tarfile.open(fetch('pyodide', out / 'fetched')) as archive:
-        for one in archive.getmembers():
-            if re.fullmatch(
-                r'package/(pyodide|python_stdlib)[\w.-]*\.(mjs|js|wasm|json|zip)', one.name
-            ):
-                _write(out / 'pyodide' / Path(one.name).name, archive.extractfile(one).read())
-    return 0
-
-
 def main(out: Path) -> int:
     try:
         sizes = build(out)
@@ -410,7 +398,4 @@ def main(out: Path) -> int:
 
 
 if __name__ == '__main__':
-    said = sys.argv[1:2]
-    if said == ['pyodide']:
-        sys.exit(pyodide(ROOT / 'build/live'))
-    sys.exit(main(Path(said[0] if said else ROOT / 'build/live').resolve()))
+    sys.exit(main(Path(*sys.argv[1:2] or [ROOT / 'build/live']).resolve()))

@@ -1,5 +1,4 @@
-// The engine behind a page: start, run(cell) -> outputs, interrupt, stop. Another one takes its place by exporting an
-// `Engine` with the same methods from a file of its own; the page imports the one that `live_engine` of the site names.
+// The engine behind a page: start, run(cell) -> outputs, interrupt, stop.
 //   new Engine({base, folder, parts, onProgress})   base: address of these files, folder: where the page stands
 //   await start()                      until the first cell can run; onProgress({loaded, total}) in bytes
 //   await run(cell, onOutput)          cell: {id, source} or {move, places}; resolves to {ok, seconds, heap}

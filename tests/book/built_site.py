@@ -5,6 +5,7 @@ import functools
 import http.server
 import importlib
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -13,6 +14,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = (
+    shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
+)
+ARGUMENTS = (
+    '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run'
+    ' --disable-background-networking --disable-component-update --disable-sync'
+).split()
 
 
 def script(name):
@@ -89,3 +97,13 @@ def own_scripts(report):
         pytest.skip('npm could not give MathJax, so pages load it from a public host')
     if 'were not read' in report:
         pytest.skip('node or npm is missing, so formulas were not read by MathJax')
+
+
+@pytest.fixture(scope='module')
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        running = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield running
+        running.close()

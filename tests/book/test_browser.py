@@ -2,19 +2,19 @@
 
 import json
 import re
-import shutil
 
 import explorations
 import pytest
-from built_site import own_scripts, report, script, served, site  # noqa: F401 (fixtures)
-
-CHROMIUM = (
-    shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
+from built_site import (  # noqa: F401 (fixtures)
+    CHROMIUM,
+    browser,
+    own_scripts,
+    report,
+    script,
+    served,
+    site,
 )
-ARGUMENTS = (
-    '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run'
-    ' --disable-background-networking --disable-component-update --disable-sync'
-).split()
+
 pytestmark = [
     pytest.mark.skipif(
         not CHROMIUM, reason='Chromium is missing; on Debian and Ubuntu: apt-get install chromium'
@@ -32,26 +32,32 @@ DESK, PHONE = dict(width=1280, height=900), dict(width=390, height=844)
 PATIENCE = 180_000  # milliseconds, for a machine that does much else
 
 
-def note_failed(wrong, request):
-    "A request that failed; one that a click to the next page has ended is no fault."
-    if 'ERR_ABORTED' not in (request.failure or ''):
-        wrong.append(f'failed: {request.url}')
+def listen(tab, address, wrong):
+    "Note what goes wrong in a tab, and every other host that it asks."
+    quiet = (address, 'data:', 'blob:')
+
+    def failed(request):  # a click to the next page ends requests, which is no fault
+        if 'ERR_ABORTED' not in (request.failure or ''):
+            wrong.append(f'failed: {request.url}')
+
+    def asked(request):
+        if not request.url.startswith(quiet):
+            wrong.append(f'asks {request.url}')
+
+    def answered(response):
+        if response.status >= 400 and 'favicon' not in response.url:
+            wrong.append(f'{response.status} {response.url}')
+
+    tab.on('pageerror', lambda error: wrong.append(str(error)))
+    tab.on('requestfailed', failed)
+    tab.on('request', asked)
+    tab.on('response', answered)
 
 
 @pytest.fixture(scope='module')
 def address(site):
     with served(site) as address:
         yield address
-
-
-@pytest.fixture(scope='module')
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        running = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield running
-        running.close()
 
 
 @pytest.fixture
@@ -65,24 +71,7 @@ def visit(browser, address):
         context.set_default_timeout(PATIENCE)
         open_.append(context)
         tab = context.new_page()
-        tab.on('pageerror', lambda error: wrong.append(f'{page}: {error}'))
-        tab.on('requestfailed', lambda request: note_failed(wrong, request))
-        tab.on(
-            'request',
-            lambda r: (
-                None
-                if r.url.startswith((address, 'data:', 'blob:'))
-                else wrong.append(f'{page}: asks {r.url}')
-            ),
-        )
-        tab.on(
-            'response',
-            lambda r: (
-                wrong.append(f'{page}: {r.status} {r.url}')
-                if r.status >= 400 and 'favicon' not in r.url
-                else None
-            ),
-        )
+        listen(tab, address, wrong)
         tab.goto(f'{address}/{page}', wait_until='load')
         return tab
 
@@ -117,22 +106,7 @@ def one_tab(browser, address):
     context, wrong = browser.new_context(viewport=DESK), []
     context.set_default_timeout(PATIENCE)
     tab = context.new_page()
-    tab.on('pageerror', lambda error: wrong.append(str(error)))
-    tab.on('requestfailed', lambda request: note_failed(wrong, request))
-    tab.on(
-        'response',
-        lambda r: (
-            wrong.append(f'{r.status} {r.url}')
-            if r.status >= 400 and 'favicon' not in r.url
-            else None
-        ),
-    )
-    tab.on(
-        'request',
-        lambda r: (
-            None if r.url.startswith((address, 'data:', 'blob:')) else wrong.append(f'asks {r.url}')
-        ),
-    )
+    listen(tab, address, wrong)
 
     def go(page, size=DESK, scheme='light'):
         tab.goto('about:blank')

@@ -5,15 +5,9 @@ import re
 
 import ledger
 import pytest
-from built_site import own_scripts, report, site  # noqa: F401 (fixtures)
-from test_browser import CHROMIUM, address, browser, visit  # noqa: F401 (fixtures)
+from built_site import browser, own_scripts, report, site  # noqa: F401 (fixtures)
+from test_browser import address, pytestmark, visit  # noqa: F401 (fixtures)
 
-pytestmark = [
-    pytest.mark.skipif(
-        not CHROMIUM, reason='Chromium is missing; on Debian and Ubuntu: apt-get install chromium'
-    ),
-    pytest.mark.usefixtures('own_scripts'),
-]
 TABLE = [row for row in ledger.rows() if row.verdict not in ('not checkable', 'ours')]
 TEN = random.Random(1).sample(TABLE, 10)
 

@@ -12,8 +12,8 @@ import time
 import urllib.request
 
 import pytest
-from built_site import script
-from test_browser import CHROMIUM, DESK, browser  # noqa: F401 (fixture)
+from built_site import CHROMIUM, browser, script  # noqa: F401 (fixture)
+from test_browser import DESK
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason='Chromium is missing')]
 book = script('book')
@@ -210,21 +210,6 @@ def test_sliders_say_that_they_wait_and_keep_their_keys_in_the_lab(waiting_and_r
             seen.append(int(float(knob.get_attribute('aria-valuenow'))))
             assert knob.evaluate('one => document.activeElement === one'), key
         assert seen == [*range(1, last + 1), last - 1, last, last - 1]
-
-
-def test_a_live_slider_moves_its_figure_in_the_lab(waiting_and_run):
-    "Run from top to bottom in the lab, a page draws anew when a slider of `live` is dragged."
-    _, tab = waiting_and_run
-    box = tab.locator('.jp-OutputArea-output .widget-vbox', has=tab.locator('.widget-image')).last
-    scrolled_to(tab, box.locator('.noUi-handle').nth(1))
-    handle, shown = box.locator('.noUi-handle').first, box.locator('img').first
-    before = shown.get_attribute('src')
-    handle.hover()  # waits until the page has stopped moving
-    place = handle.bounding_box()
-    tab.mouse.down()
-    tab.mouse.move(place['x'] - 60, place['y'] + place['height'] / 2, steps=5)
-    tab.mouse.up()
-    changes(shown, before, 'a drag')
 
 
 SETS = sorted(path.stem for path in (book.ROOT / 'assignments/source').glob('ps*/*.ipynb'))

@@ -18,8 +18,6 @@ BANNED = set(
     Gone Lost Here There _ask_ahead _Look _Course _Keeper
     """.split()
 )
-# What each package still has to rename; `python tests/book/test_language.py` prints the lines anew.
-PENDING: dict[str, set[str]] = {}
 BRITISH_PENDING = {'similarity': {'catalogue'}}
 BRITISH = re.compile(
     r'\b\w*(?:colour|behaviour|neighbour|favour|labell|modell|catalogue|centre\b|centred|analyse'
@@ -38,23 +36,14 @@ def identifiers(path: Path) -> set[str]:
     return found
 
 
-def banned_in(package: str) -> set[str]:
-    return BANNED & set().union(*map(identifiers, (PACKAGE / package).rglob('*.py')))
-
-
 def test_every_package_is_named():
     assert {path.parent.name for path in PACKAGE.glob('*/__init__.py')} == set(PACKAGES)
 
 
 @pytest.mark.parametrize('package', PACKAGES)
 def test_no_banned_word(package):
-    new = banned_in(package) - PENDING.get(package, set())
-    assert not new, f'extreme_opt/{package} has {sorted(new)}; see CHANGELOG.md, 0.2.0'
-
-
-def test_words_that_remain_are_still_there():
-    done = {p: sorted(words - banned_in(p)) for p, words in PENDING.items() if words - banned_in(p)}
-    assert not done, f'take these words off PENDING: {done}'
+    found = BANNED & set().union(*map(identifiers, (PACKAGE / package).rglob('*.py')))
+    assert not found, f'extreme_opt/{package} has {sorted(found)}; see CHANGELOG.md, 0.2.0'
 
 
 @pytest.mark.parametrize('package', PACKAGES)
@@ -71,9 +60,3 @@ def test_a_banned_word_is_found(tmp_path):
     (tmp_path / 'one.py').write_text('def f(way):\n    return way.tolerance\n', encoding='utf-8')
     assert identifiers(tmp_path / 'one.py') >= {'way', 'tolerance'}
     assert BRITISH.findall('the colour of a labelled row') == ['colour', 'labelled']
-
-
-if __name__ == '__main__':
-    for package in PACKAGES:
-        if words := sorted(banned_in(package)):
-            print(f"    '{package}': set('{' '.join(words)}'.split()),")

@@ -1,7 +1,7 @@
 "What the style sheet must not spoil: roots and numbers of formulas, and tables that fit a desk."
 
-from built_site import own_scripts, report, site  # noqa: F401 (fixtures)
-from test_browser import DESK, PHONE, READ, address, browser, pytestmark, visit  # noqa: F401 (fixtures)
+from built_site import browser, own_scripts, report, site  # noqa: F401 (fixtures)
+from test_browser import DESK, PHONE, READ, address, pytestmark, visit  # noqa: F401 (fixtures)
 
 # Formulas whose box cuts something off on the left, where no scrolling shows it.
 CUT = """() => [...document.querySelectorAll('div.math')].filter(box => {

@@ -214,22 +214,14 @@ def test_every_public_name_has_its_place_in_the_reference(site):
     assert public <= set(names), sorted(public - set(names))
 
 
-def test_comments_beside_parameters_become_a_section():
-    """A docstring with comments beside parameters reads like one in the style of numpydoc; one that
-    has sections stays."""
-
-    def umax_update(
-        rate: float,  # of the step
-    ):
-        "One update."
-
-    lines = [umax_update.__doc__]
-    reference.read_docstring(None, 'function', 'x', umax_update, None, lines)
-    assert 'Parameters' in lines and any(line.startswith('rate : float') for line in lines)
+def test_docstrings_with_sections_stay_and_others_are_plain_text():
     whole = ['Add.', '', 'Parameters', '----------', 'x : int', '    A *number*.']
     kept = list(whole)
-    reference.read_docstring(None, 'function', 'x', umax_update, None, kept)
+    reference.read_docstring(None, 'function', 'x', len, None, kept)
     assert kept == whole
+    lines = ['Of `x` and y_.']
+    reference.read_docstring(None, 'function', 'x', len, None, lines)
+    assert lines == [r'Of ``x`` and y\_.', '']
     assert reference.escaped('`x` times *y* of coef_, |z|') == r'``x`` times \*y\* of coef\_, \|z\|'
 
 

@@ -28,7 +28,10 @@ SOFTMAX = ['tests/library/package/test_floors.py', 'tests/library/package/test_p
                 'tests/library/softmax/test_softmax.py',
             ],
         ),
-        (['extreme_opt/softmax/plain/scoring.py'], SOFTMAX),
+        (
+            ['extreme_opt/softmax/plain/scoring.py'],
+            [*SOFTMAX, 'tests/library/softmax/test_softmax.py'],
+        ),
         (['extreme_opt/softmax/__init__.py'], [*SOFTMAX, 'tests/library/softmax']),
         (['nbs/learn/softmax/10_double_sum.ipynb'], []),
         (['CHANGELOG.md'], []),

@@ -15,13 +15,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from built_site import ROOT, own_scripts, report, script, served, site  # noqa: F401 (fixtures)
+from built_site import (  # noqa: F401 (fixtures)
+    CHROMIUM,
+    ROOT,
+    browser,
+    own_scripts,
+    report,
+    script,
+    served,
+    site,
+)
 
 from extreme_opt import data
 
-CHROMIUM = (
-    shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
-)
 MADE = ROOT / 'build/live/site'
 book, live = script('book'), script('live')
 
@@ -414,17 +420,6 @@ def address(site_with_engine):
         yield f'{address}/sub/path'
 
 
-@pytest.fixture(scope='session')
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        arguments = '--headless --no-sandbox --disable-gpu --disable-quic'.split()
-        running = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield running
-        running.close()
-
-
 class Visit:
     "A page with a button in a profile of its own."
 
@@ -491,44 +486,6 @@ def test_a_lesson_runs_from_top_to_bottom(visit):
     with_output = page.tab.locator('.live-output:not(:empty)').count()
     assert with_output >= before > 5
     assert 'f at the best u' in page.cell('f at the best u').locator('.live-output').text_content()
-
-
-PYODIDE = MADE.parent / 'pyodide'
-
-
-@browser_test
-@pytest.mark.skipif(
-    not PYODIDE.exists(), reason='Pyodide was not fetched: python docs/live/build.py pyodide'
-)
-def test_pyodide_stands_behind_the_same_interface(visit, site_with_engine):
-    "Its core runs plain Python: values, prints, errors, an endless loop that is ended."
-    static = site_with_engine / '_static/live'
-    shutil.copy(live.LIVE / 'pyodide.js', static)
-    shutil.copytree(PYODIDE, static / 'pyodide', dirs_exist_ok=True)
-    page = visit(PRIMER)
-    ran = page.tab.evaluate(
-        """async () => {
-        const base = new URL('../_static/live/', location.href);
-        const { Engine } = await import(new URL('pyodide.js', base));
-        const engine = new Engine({ base, folder: 'learn' });
-        const run = async (source, seconds) => {
-            const said = [], going = engine.run({ source, name: '<cell>' }, one => said.push(one));
-            if (seconds) setTimeout(() => engine.interrupt(), 1000 * seconds);
-            return { ...await going, said };
-        };
-        await engine.start();
-        const found = [await run('import math\\nx = 2; print(x); math.sqrt(x)')];
-        found.push(await run('x / 0'), await run('while True: pass', 1));
-        found.push(await run('"x" in globals()'));
-        engine.stop();
-        return found;
-        }"""
-    )
-    value, error, loop, anew = ran
-    assert value['ok'] and [one['kind'] for one in value['said']] == ['stream', 'data']
-    assert value['said'][1]['data'] == {'text/plain': '1.4142135623730951'} and value['heap'] > 0
-    assert not error['ok'] and error['said'][0]['name'] == 'ZeroDivisionError'
-    assert loop['stopped'] and anew['said'][0]['data'] == {'text/plain': 'False'}
 
 
 ECHO = (

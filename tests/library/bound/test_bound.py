@@ -31,6 +31,7 @@ from extreme_opt.bound.classifier import (
     optimality_gap,
 )
 from extreme_opt.bound.partition import ClassTable
+from extreme_opt.bound.plain import chain as plain
 from extreme_opt.bound.quadratic_bound import bound_rows, curvature_weight
 from extreme_opt.core import (
     LBFGS,
@@ -84,24 +85,6 @@ OPTIONS = [
 ]
 
 
-def brute(rows, scores, order):
-    "The mended Algorithm 1, word by word, in one matrix."
-    log_mass, mean, curvature = (
-        scores[order[0]],
-        rows[order[0]].copy(),
-        np.zeros((rows.shape[1],) * 2),
-    )
-    for j in order[1:]:
-        if scores[j] == -np.inf:
-            continue
-        x, residual = scores[j] - log_mass, rows[j] - mean
-        beta = 0.25 if x == 0 else math.tanh(x / 2) / (2 * x)
-        curvature += beta * np.outer(residual, residual)
-        mean += residual / (1 + math.exp(-x)) if x > -700 else 0
-        log_mass = np.logaddexp(log_mass, scores[j])
-    return log_mass, mean, curvature
-
-
 # --------------------------------------------------------------------- the scalar and the recursion
 @pytest.mark.parametrize('x', [0.0, 1e-12, 1e-5, 9.99e-3, 1e-2, 0.1, 1.0, 10.0, 700.0, 1e5, 1e300])
 def test_curvature_weight_has_all_digits(x):
@@ -113,43 +96,30 @@ def test_curvature_weight_has_all_digits(x):
 
 
 def test_curvature_weight_at_infinity():
-    assert curvature_weight(math.inf) == curvature_weight(-math.inf) == 0 and math.isnan(
-        curvature_weight(math.nan)
-    )
+    assert curvature_weight(math.inf) == curvature_weight(-math.inf) == 0
+    assert math.isnan(curvature_weight(math.nan))
 
 
-def test_recursion_is_algorithm_1_mended():
+def test_recursion_is_that_of_the_lesson_in_each_order():
     rng = np.random.default_rng(0)
     for _ in range(50):
         rows, scores = rng.normal(size=(7, 3)), 3 * rng.normal(size=7)
         scores[rng.random(7) < 0.2] = -np.inf
         scores[0] = 0.0
-        for order in ('smallest', 'largest'):
-            rank = sorted(
-                np.flatnonzero(scores > -np.inf),
-                key=lambda k: scores[k] if order == 'smallest' else -scores[k],
-            )
-            for one, two in zip(
-                quadratic_bound(rows, scores, order), brute(rows, scores, rank), strict=True
-            ):
-                np.testing.assert_allclose(one, two, atol=1e-12)
-        ids = rng.permutation(7)
-        for one, two in zip(
-            quadratic_bound(rows, scores, ids),
-            brute(rows, scores, ids[scores[ids] > -np.inf]),
-            strict=True,
-        ):
-            np.testing.assert_allclose(one, two, atol=1e-12)
+        up, some = np.argsort(scores, kind='stable'), rng.permutation(7)
+        for order, ids in (('smallest', up), ('largest', up[::-1]), (some, some)):
+            ids = ids[scores[ids] > -np.inf]
+            right = plain.quadratic_bound(rows[ids], scores[ids])
+            for one, other in zip(quadratic_bound(rows, scores, order), right, strict=True):
+                np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 def random_problem(rng):
     """Rows, scores and a shift: sizes, spreads and scores up to 1e6, impossible outcomes,
     duplicates, a single outcome."""
     n, d = int(rng.integers(1, 9)), int(rng.integers(1, 5))
-    rows, scores = (
-        rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, 2),
-        rng.normal(size=n) * 10.0 ** rng.uniform(-3, 6),
-    )
+    rows = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, 2)
+    scores = rng.normal(size=n) * 10.0 ** rng.uniform(-3, 6)
     if rng.random() < 0.3:
         rows[rng.integers(n, size=n // 2)] = rows[0]
     if rng.random() < 0.3:
@@ -169,20 +139,16 @@ def hold(n_problems, seed):
         order = ('smallest', 'largest', 'given')[rng.integers(3)]
         log_mass, mean, half = bound_rows(rows, scores, order)
         moved = scores + rows @ shift
-        exact, size = (
-            log_sum_exp(moved),
-            max(1.0, np.abs(moved[moved > -np.inf]).max(), np.abs(scores[scores > -np.inf]).max()),
+        exact = log_sum_exp(moved)
+        size = max(
+            1.0, np.abs(moved[moved > -np.inf]).max(), np.abs(scores[scores > -np.inf]).max()
         )
         assert (
             log_mass + mean @ shift + 0.5 * ((half @ shift) ** 2).sum() >= exact - 1e-11 * size
         ), (rows, scores, shift, order)
         assert abs(log_mass - log_sum_exp(scores)) <= 1e-13 * size
-        np.testing.assert_allclose(
-            mean,
-            np.exp(scores - log_sum_exp(scores)) @ rows,
-            rtol=1e-7,
-            atol=1e-9 * max(1.0, np.abs(rows).max()),
-        )
+        want = np.exp(scores - log_sum_exp(scores)) @ rows
+        np.testing.assert_allclose(mean, want, rtol=1e-7, atol=1e-9 * max(1.0, np.abs(rows).max()))
 
 
 def test_bound_holds_on_random_problems():
@@ -225,10 +191,8 @@ def test_matrix_products_and_literal_sum_agree(kind, options):
     with np.errstate(divide='ignore'):
         scores = rows @ params.reshape(4, 3).T + np.log(options.get('prior', np.ones(4)))
     for order in ('smallest', 'largest'):
-        curvature, vector = (
-            problem.quadratic_bound(params, None, order).curvature,
-            np.random.default_rng(2).normal(size=12),
-        )
+        curvature = problem.quadratic_bound(params, None, order).curvature
+        vector = np.random.default_rng(2).normal(size=12)
         literal = sum(
             w * np.kron(S, np.outer(x, x))
             for w, S, x in zip(weights, chain_matrix(class_chain(scores, order)), rows, strict=True)
@@ -240,10 +204,8 @@ def test_matrix_products_and_literal_sum_agree(kind, options):
         np.testing.assert_allclose(curvature.times(vector), literal @ vector, atol=1e-10)
         check_adjoint(curvature.times, n_in=12)
         check_adjoint(curvature.precondition, n_in=12)
-    hessian, anchor = (
-        problem.curvature_at(params),
-        np.kron(np.ones((4, 4)) / 4, np.diag(curvature.anchor)),
-    )
+    hessian = problem.curvature_at(params)
+    anchor = np.kron(np.ones((4, 4)) / 4, np.diag(curvature.anchor))
     products = np.stack([problem.ggn_vp(params, one) for one in np.eye(12)])
     np.testing.assert_allclose(hessian.matrix() - anchor, products, atol=1e-10)
     np.testing.assert_allclose(
@@ -275,16 +237,10 @@ def test_problem_keeps_the_protocol(kind, options):
     assert sum(part.share * part.problem.loss(params) for part in shards) == pytest.approx(
         problem.loss(params)
     )
-    np.testing.assert_allclose(
-        sum(part.share * part.problem.grad(params) for part in shards),
-        problem.grad(params),
-        atol=1e-10,
-    )
-    assert (
-        problem.memory() == 96
-        and problem.unpack(params).base is not None
-        and problem.warmup_problem().n_samples == 2
-    )
+    found = sum(part.share * part.problem.grad(params) for part in shards)
+    np.testing.assert_allclose(found, problem.grad(params), atol=1e-10)
+    assert problem.memory() == 96 and problem.unpack(params).base is not None
+    assert problem.warmup_problem().n_samples == 2
 
 
 def test_a_row_whose_scores_overflow_leaves_the_others_as_they_are():
@@ -295,36 +251,17 @@ def test_a_row_whose_scores_overflow_leaves_the_others_as_they_are():
     np.testing.assert_allclose(proba[1], [1 / 8, 2 / 8, 5 / 8])
 
 
-def test_float32_follows_float64():
-    double, params = made(ridge=0.1)
-    single, _ = made(ridge=0.1, dtype=np.float32)
-    assert single.dtype == np.float32 and single.grad(params.astype(np.float32)).dtype == np.float32
-    np.testing.assert_allclose(
-        single.grad(params.astype(np.float32)), double.grad(params), rtol=1e-3, atol=1e-3
-    )
-    ends = [minimize(problem, Majorizer(), max_iter=30, tol=1e-4) for problem in (single, double)]
-    assert ends[0].state.params.dtype == np.float32
-    np.testing.assert_allclose(ends[0].state.params, ends[1].state.params, atol=1e-3)
-
-
 def test_a_map_with_unit_blocks_is_the_multinomial_problem():
     plain, params = made(ridge=0.05, prior=[1, 2, 0.5, 3], sample_weight=1 + np.arange(40) % 3)
-    mapped = LogLinear(
-        list(plain.features),
-        plain.labels,
-        feature_map=lambda x: np.kron(np.eye(4), x),
-        ridge=0.05,
-        prior=[1, 2, 0.5, 3],
-        sample_weight=1 + np.arange(40) % 3,
-    )
+    options = dict(ridge=0.05, prior=[1, 2, 0.5, 3], sample_weight=1 + np.arange(40) % 3)
+    blocks = lambda x: np.kron(np.eye(4), x)  # noqa: E731
+    mapped = LogLinear(list(plain.features), plain.labels, feature_map=blocks, **options)
     assert mapped.loss(params) == pytest.approx(plain.loss(params))
     np.testing.assert_allclose(mapped.grad(params), plain.grad(params), atol=1e-10)
     for order in ('smallest', 'largest'):
-        np.testing.assert_allclose(
-            mapped.quadratic_bound(params, None, order).curvature.matrix(),
-            plain.quadratic_bound(params, None, order).curvature.matrix(),
-            atol=1e-10,
-        )
+        found = mapped.quadratic_bound(params, None, order).curvature.matrix()
+        want = plain.quadratic_bound(params, None, order).curvature.matrix()
+        np.testing.assert_allclose(found, want, atol=1e-10)
     np.testing.assert_allclose(
         mapped.curvature_at(params).matrix(), plain.curvature_at(params).matrix(), atol=1e-10
     )
@@ -391,11 +328,7 @@ def test_outcomes_may_differ_per_sample():
         ((np.eye(2), [0, 1]), dict(ridge=np.nan), 'ridge=nan is not a finite number'),
         ((np.eye(2), [0, 1]), dict(prior=[1.0]), r'prior has shape \(1,\)'),
         ((np.eye(2), [0, 1]), dict(prior=[1.0, -1]), r'prior\[1\] is -1.0'),
-        (
-            (np.eye(2), [0, 1]),
-            dict(prior=[1.0, 0]),
-            r'labels\[1\] is 1, but the prior gives that outcome 0',
-        ),
+        ((np.eye(2), [0, 1]), dict(prior=[1.0, 0]), r'labels\[1\] is 1, but the prior gives'),
         ((np.eye(2), [0, 1]), dict(sample_weight=[1.0]), 'sample_weight has shape'),
         ((np.eye(2), [0, 1]), dict(sample_weight=[1.0, np.nan]), r'sample_weight\[1\] is nan'),
         ((np.eye(2), [0, 1]), dict(sample_weight=[0.0, 0]), 'zero for every row'),
@@ -404,11 +337,7 @@ def test_outcomes_may_differ_per_sample():
         (([], []), dict(feature_map=np.atleast_2d), 'features has no entries'),
         (([1.0, 2], [0, 0]), dict(feature_map=lambda x: np.ones(3)), 'feature_map gives shape'),
         (([1.0, 2], [0, 0]), dict(feature_map=lambda x: [[np.inf]]), 'not finite'),
-        (
-            ([1.0, 2], [0, 1]),
-            dict(feature_map=lambda x: [[x]]),
-            r'labels\[1\] is 1, but its sample allows 0..0',
-        ),
+        (([1.0, 2], [0, 1]), dict(feature_map=lambda x: [[x]]), r'\[1\] is 1, .* allows 0..0'),
     ],
 )
 def test_bad_input_of_the_problem(arguments, options, word):
@@ -449,23 +378,6 @@ def test_mixed_and_badly_scaled_columns_are_the_same_run():
     np.testing.assert_allclose(one, two, rtol=1e-9)
 
 
-@pytest.mark.parametrize('columns', ['constant', 'zero', 'collinear'])
-def test_columns_that_add_nothing_do_no_harm(columns):
-    problem, _ = made()
-    X = problem.features
-    more = dict(constant=np.ones((40, 2)), zero=np.zeros((40, 2)), collinear=X[:, :2] * 2)[columns]
-    wide = LogLinear(np.hstack([X, more]), problem.labels, 4)
-    narrow = LogLinear(
-        np.hstack([X, more[:, :1]]) if columns == 'constant' else X, problem.labels, 4
-    )
-    for solver in (Majorizer(), Newton(), Majorizer(solve='cg')):
-        ends = [minimize(each, solver, max_iter=200, tol=1e-7) for each in (wide, narrow)]
-        assert (
-            ends[0].history[-1]['loss'] == pytest.approx(ends[1].history[-1]['loss'], rel=1e-9)
-            and np.isfinite(ends[0].state.params).all()
-        )
-
-
 def test_dense_solve_with_a_null_space():
     rng = np.random.default_rng(0)
     half = rng.normal(size=(4, 6)) * np.array([1.0, 1e3, 1, 1e-3, 1, 1])
@@ -489,19 +401,6 @@ def test_a_newton_step_counts_its_products_and_losses():
     assert state.n_products > 3 and state.n_epochs == state.n_products + 2 * state.n_iter
 
 
-@pytest.mark.parametrize(
-    'settings, word',
-    [
-        (dict(relaxation=2.0), 'relaxation=2.0 is outside'),
-        (dict(relaxation=0.0), 'relaxation=0.0'),
-        (dict(order='given'), "order='given'"),
-    ],
-)
-def test_bad_settings(settings, word):
-    with pytest.raises(ValueError, match=word):
-        Majorizer(**settings)
-
-
 def test_solve_names_its_ways():
     problem, params = made(ridge=0.1)
     bound = problem.quadratic_bound(params)
@@ -519,19 +418,14 @@ def test_curvatures_made_by_hand_have_to_fit():
     rows = dict(features=np.ones((6, 2)), n_classes=3, ridge=ones, anchor=ones)
     good = ChainCurvature(**rows | dict(features=np.ones((5, 2))), chain=chain)
     weights, proba = np.ones(6), np.full((6, 3), 1 / 3)
+    later = chain._replace(order=chain.order + np.int32(1))
     for word, call in {
-        r'chain.order has shape \(5, 3\), but \(6, 3\)': lambda: ChainCurvature(
-            **rows, chain=chain
-        ),
+        r'chain.order has shape \(5, 3\), but': lambda: ChainCurvature(**rows, chain=chain),
         r'chain.order has shape \(\)': lambda: ChainCurvature(**rows),
-        r'proba has shape \(5, 3\)': lambda: LossCurvature(
-            **rows, proba=proba[:5], weights=weights
-        ),
-        r'weights has shape \(5,\)': lambda: LossCurvature(**rows, proba=proba, weights=np.ones(5)),
+        r'proba has shape': lambda: LossCurvature(**rows, proba=proba[:5], weights=weights),
+        r'weights has shape': lambda: LossCurvature(**rows, proba=proba, weights=np.ones(5)),
         r'vectors has shape \(6, 3\)': lambda: good.class_times(np.ones((6, 3))),
-        'class 1 to 3, but there are 3': lambda: chain_times(
-            chain._replace(order=chain.order + np.int32(1)), np.ones((5, 3))
-        ),
+        'class 1 to 3, but there are 3': lambda: chain_times(later, np.ones((5, 3))),
         'chain.join': lambda: chain_times(chain._replace(join=chain.join[:4]), np.ones((5, 3))),
     }.items():
         with pytest.raises(ValueError, match=word):
@@ -576,32 +470,27 @@ def test_scikit_learn_accepts_it(solver):
     }
     # weighted and repeated rows draw other batches, and give `quasi` another first bound: the same
     # minimum, reached to the tolerance (next test)
-    spared = (
-        {
-            'check_sample_weight_equivalence_on_dense_data',
-            'check_sample_weight_equivalence_on_sparse_data',
-        }
-        if solver in (*STOCHASTIC, 'quasi')
-        else set()
-    )
+    spared = set()
+    if solver in (*STOCHASTIC, 'quasi'):
+        spared = {f'check_sample_weight_equivalence_on_{kind}_data' for kind in ('dense', 'sparse')}
     assert not set(failed) - spared, failed
     assert sum(result['status'] == 'passed' for result in results) > 50
 
 
-@pytest.mark.parametrize('solver', ['bm', 'quasi', 'newton', 'lbfgs'])
+@pytest.mark.parametrize('solver', ['auto', 'bm', 'quasi', 'newton', 'lbfgs'])
 @pytest.mark.parametrize('fit_intercept', [True, False])
-def test_coefficients_are_scikit_learns(solver, fit_intercept):
-    X, y = planted()
+@pytest.mark.parametrize('n_classes', [2, 4])
+def test_coefficients_are_scikit_learns(solver, fit_intercept, n_classes):
+    X, y = planted(n_classes=n_classes)
     weights = np.random.default_rng(1).integers(1, 4, size=len(y)).astype(float)
     exact = LogisticRegression(
         C=1 / (0.01 * weights.sum()), tol=1e-10, max_iter=5000, fit_intercept=fit_intercept
     ).fit(X, y, weights)
-    model = BoundClassifier(
-        solver, ridge=0.01, tol=1e-12, max_iter=500, fit_intercept=fit_intercept
-    ).fit(X, y, weights)
+    settings = dict(ridge=0.01, tol=1e-12, max_iter=500, fit_intercept=fit_intercept)
+    model = BoundClassifier(solver, **settings).fit(X, y, weights)
     np.testing.assert_allclose(model.coef_, exact.coef_, atol=2e-5)
     np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=1e-5)
-    assert 0 <= model.bound_gap_ < 1e-10 and model.intercept_.shape == (4,)
+    assert 0 <= model.bound_gap_ < 1e-10 and model.intercept_.shape == exact.intercept_.shape
 
 
 def test_the_certificate_is_true_and_tight():
@@ -641,10 +530,8 @@ def test_the_cheap_norm_of_the_certificate_is_above_the_dear_one():
         rows = problem.features[:10]
         if dear is not None:
             assert (cheap(rows) >= dear(rows) * (1 - 1e-6)).all()
-        left, says = (
-            problem.loss(point) - run.column('loss').min(),
-            _gap_by_products(problem, point),
-        )
+        left = problem.loss(point) - run.column('loss').min()
+        says = _gap_by_products(problem, point)
         assert says >= left * (1 - 1e-6) - 1e-12 * problem.loss(point)
         told += says < np.inf
     assert told > 20
@@ -723,14 +610,6 @@ def test_a_fit_by_certificate_alone_needs_no_other_limit():
         BoundClassifier(max_iter=None, tol=None).fit(X, y)
 
 
-def test_a_gap_that_was_asked_for_is_no_reason_to_warn():
-    X, y = planted(noise=0.7)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
-        model = BoundClassifier('bm', tol=0.3).fit(X, y)
-    assert model.bound_gap_ > 1e-4
-
-
 def test_two_classes_need_no_large_matrix_for_the_certificate():
     "With two classes (L) is the Hessian itself: one solve with it tells what the large one does."
     rng = np.random.default_rng(3)
@@ -748,26 +627,14 @@ def test_two_classes_need_no_large_matrix_for_the_certificate():
 
 
 @pytest.mark.parametrize('solver', ['auto', 'bm', 'quasi', 'newton', 'lbfgs'])
-@pytest.mark.parametrize('fit_intercept', [True, False])
-def test_two_classes_are_scikit_learns(solver, fit_intercept):
+def test_two_classes_have_one_row_of_weights(solver):
     X, y = planted(n_classes=2)
-    weights = np.random.default_rng(1).integers(1, 4, size=len(y)).astype(float)
-    exact = LogisticRegression(
-        C=1 / (0.01 * weights.sum()), tol=1e-10, max_iter=5000, fit_intercept=fit_intercept
-    ).fit(X, y, weights)
-    model = BoundClassifier(solver, ridge=0.01, tol=1e-12, fit_intercept=fit_intercept)
-    model.fit(X, y, weights)
+    model = BoundClassifier(solver, ridge=0.01, tol=1e-12).fit(X, y)
     assert model.coef_.shape == (1, 5) and model.intercept_.shape == (1,) and model.n_iter_ > 0
-    assert model.decision_function(X).shape == (300,)
-    np.testing.assert_allclose(model.coef_, exact.coef_, atol=2e-5)
-    np.testing.assert_allclose(model.intercept_, exact.intercept_, atol=2e-5)
-    np.testing.assert_allclose(
-        model.decision_function(X), (X @ model.coef_.T + model.intercept_)[:, 0]
-    )
-    np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=1e-5)
+    scores = (X @ model.coef_.T + model.intercept_)[:, 0]
+    np.testing.assert_allclose(model.decision_function(X), scores)
     empirical = BoundClassifier(solver, ridge=0.01, prior='empirical', tol=1e-12).fit(X, y)
-    plain = BoundClassifier(solver, ridge=0.01, tol=1e-12).fit(X, y)
-    np.testing.assert_allclose(empirical.intercept_, plain.intercept_, atol=1e-5)
+    np.testing.assert_allclose(empirical.intercept_, model.intercept_, atol=1e-5)
 
 
 def test_batches_reach_the_optimum_too():
@@ -794,13 +661,9 @@ def test_sparse_dense_float32_and_frames_agree():
     X, y = planted()
     X[np.abs(X) < 0.7] = 0
     one = BoundClassifier().fit(X, y)
-    for kind in (
-        scipy.sparse.csr_array,
-        scipy.sparse.csr_matrix,
-        scipy.sparse.csc_matrix,
-        lambda X: X.astype(np.float32),
-        np.ndarray.tolist,
-    ):
+    cases = [scipy.sparse.csr_array, scipy.sparse.csr_matrix, scipy.sparse.csc_matrix]
+    cases += [lambda X: X.astype(np.float32), np.ndarray.tolist]
+    for kind in cases:
         other = BoundClassifier().fit(kind(X), y)
         np.testing.assert_allclose(other.predict_proba(kind(X)), one.predict_proba(X), atol=1e-5)
 
@@ -817,11 +680,9 @@ def test_prior_is_an_intercept_that_costs_nothing():
         one.intercept_ - one.intercept_.mean(), np.log(counts) - np.log(counts).mean()
     )
     assert np.abs(one.predict_proba(X) - three.predict_proba(X)).max() > 1e-3
-    np.testing.assert_allclose(
-        BoundClassifier(prior='empirical', tol=1e-9).fit(X, y).predict_proba(X),
-        BoundClassifier(tol=1e-9).fit(X, y).predict_proba(X),
-        atol=1e-6,
-    )
+    found = BoundClassifier(prior='empirical', tol=1e-9).fit(X, y).predict_proba(X)
+    want = BoundClassifier(tol=1e-9).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(found, want, atol=1e-6)
 
 
 def test_weights_are_repetitions_and_zero_leaves_out():
@@ -884,17 +745,6 @@ def test_rows_of_one_class_that_count(names, tmp_path):
     np.testing.assert_allclose(model.predict_proba(X), cold.predict_proba(X), atol=1e-5)
 
 
-def test_bags_keep_rare_classes():
-    from sklearn.ensemble import BaggingClassifier
-
-    X, y = planted(12)
-    y = np.where(np.arange(12) == 3, 'once', 'often')
-    for size in (2, 12):
-        bags = BaggingClassifier(BoundClassifier(), max_samples=size, random_state=0).fit(X, y)
-        assert bags.predict_proba(X).shape == (12, 2)
-        assert all(len(one.classes_) == 2 for one in bags.estimators_)
-
-
 def test_names_that_a_fold_lacks_are_no_error():
     X, y = planted(60)
     names = sorted(set(y))
@@ -949,21 +799,6 @@ def test_huge_columns_end_honest(solver, size):
             assert 'center and scale' in str(told[-1].message) or 'sbm' in str(told[-1].message)
 
 
-@pytest.mark.parametrize('unit', [1.0, 1e3])
-@pytest.mark.parametrize('seed', range(4))
-def test_dates_as_numbers_are_no_worse_than_knowing_nothing(seed, unit):
-    "Microseconds and nanoseconds since 1970: what all scores of a row share says nothing."
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(400, 2)), rng.integers(0, 3, 400)
-    y[X[:, 1] > 0.3] = 2
-    X[:, 0] = unit * (1.7e15 + 3e13 * rng.random(400))
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore', ConvergenceWarning)
-        model = BoundClassifier().fit(X, y)
-    loss = model.log_loss(X, y)
-    assert loss <= np.log(3) * (1 + 1e-9)
-
-
 def test_edited_weights_are_where_a_warm_start_begins():
     X, y = planted()
     two = y == 'class 0'
@@ -981,12 +816,8 @@ def test_edited_weights_are_where_a_warm_start_begins():
             spoiled.fit(X, two)
     with pytest.raises(ValueError, match='X has 4 columns and the last fit had 5'):
         BoundClassifier(warm_start=True).fit(X, y).fit(X[:, :4], y)
-    model = (
-        BoundClassifier(warm_start=True, tol=1e-10)
-        .fit(X, y)
-        .set_params(fit_intercept=False)
-        .fit(X, y)
-    )
+    model = BoundClassifier(warm_start=True, tol=1e-10).fit(X, y)
+    model.set_params(fit_intercept=False).fit(X, y)
     plain = BoundClassifier(fit_intercept=False, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-4)
 
@@ -998,17 +829,6 @@ def test_jobs_of_scikit_learn_are_taken():
         np.testing.assert_array_equal(BoundClassifier(n_jobs=n_jobs).fit(X, y).coef_, plain)
 
 
-def test_a_class_absent_from_a_fold_counts_as_missed():
-    X, y = planted(40)
-    y = np.where(np.arange(40) == 3, 'once', y)
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')  # scikit-learn's own remark on the rare class
-        scores = cross_val_score(BoundClassifier(), X, y, cv=4)
-    assert np.isfinite(scores).all() and scores.max() < 1
-    model = BoundClassifier().fit(X[4:], y[4:])
-    assert 'once' not in model.classes_ and model.score(X[3:4], y[3:4]) == 0
-
-
 def test_separable_rows_without_ridge_are_named():
     X, y = np.array([[-2.0], [-1], [1], [2]]), np.array(['low', 'low', 'high', 'high'])
     for solver in ('bm', 'newton', 'lbfgs'):
@@ -1017,9 +837,8 @@ def test_separable_rows_without_ridge_are_named():
             UserWarning, match='ridge=0 and every row has its own class first: no finite optimum'
         ):
             model.fit(X, y)
-        assert (
-            model.bound_gap_ == np.inf and model.score(X, y) == 1 and np.isfinite(model.coef_).all()
-        )
+        assert model.bound_gap_ == np.inf and model.score(X, y) == 1
+        assert np.isfinite(model.coef_).all()
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         BoundClassifier('newton', ridge=1e-3).fit(X, y)
@@ -1036,49 +855,7 @@ def test_warm_start_and_checkpoint(tmp_path):
         model.fit(X[y != 'class 0'], y[y != 'class 0'])
     with pytest.raises(ValueError, match='warm_start=True, but X has 2 columns and the last fit'):
         model.fit(X[:, :2], y)
-    BoundClassifier(max_iter=4, checkpoint=tmp_path / 'fit.npz').fit(X, y)
-    whole, part = (
-        BoundClassifier(max_iter=9, tol=None).fit(X, y),
-        BoundClassifier(max_iter=9, tol=None, checkpoint=tmp_path / 'new.npz'),
-    )
+    whole = BoundClassifier(max_iter=9, tol=None).fit(X, y)
+    part = BoundClassifier(max_iter=9, tol=None, checkpoint=tmp_path / 'new.npz')
     part.set_params(max_iter=4).fit(X, y)
     np.testing.assert_array_equal(part.set_params(max_iter=9).fit(X, y).coef_, whole.coef_)
-
-
-@pytest.mark.parametrize(
-    'settings, word',
-    [
-        (dict(solver='bfgs'), "solver='bfgs'"),
-        (dict(order='odd'), "order='odd'"),
-        (dict(relaxation=2.0), 'relaxation=2.0'),
-        (dict(ridge=-1.0), 'ridge=-1.0 is not a number from 0 up'),
-        (dict(tol=-1.0), 'tol=-1.0 is not a number from 0 up'),
-        (dict(tol=np.nan), 'tol=nan is not a finite number from 0 up'),
-        (dict(prior='even'), "prior='even'"),
-        (dict(prior=[1.0, 2]), r'prior holds 2 weights, but y 4 classes; where y may lack a class'),
-        (dict(prior=[1.0, 2, 3, 0]), r'must hold 4 finite numbers'),
-        (dict(solver='newton', n_jobs=2), 'n_jobs=2 is not 1, None or -1; all solvers here'),
-        (dict(n_jobs=2), 'n_jobs=2 is not 1, None or -1; all solvers here run on 1 thread'),
-        (dict(client='here'), "client='here'"),
-        (dict(class_weight='even'), 'class_weight'),
-    ],
-)
-def test_bad_settings_of_the_classifier(settings, word):
-    X, y = planted(60)
-    with pytest.raises(ValueError, match=word) as caught:
-        BoundClassifier(**settings).fit(X, y)
-    assert '\n' not in str(caught.value)
-
-
-def test_bad_rows():
-    X, y = planted(60)
-    for rows, labels, word in (
-        (np.full((2, 2), np.nan), ['a', 'b'], 'NaN at row 0'),
-        (X, y[:5], 'y has 5 labels'),
-        (X, np.full(60, 'a'), '1 class only'),
-        (X[:, :0], y, '0 feature'),
-    ):
-        with pytest.raises(ValueError, match=word):
-            BoundClassifier().fit(rows, labels)
-    with pytest.raises(ValueError, match='sample_weight'):
-        BoundClassifier().fit(X, y, np.full(60, -1.0))

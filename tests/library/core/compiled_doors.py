@@ -8,6 +8,7 @@ which check what they are given. A fuzz calls every door with sizes, ids and typ
 import ast
 import sys
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,10 @@ def _rows(n=12, d=5, kind=np.float64, dense=True):
     return X if dense else scipy.sparse.csr_array(X)
 
 
+def one(call, **good):
+    return [(call, good)]
+
+
 def _double_sum(alpha=0.0, dense=True):
     from extreme_opt.softmax import DoubleSum
 
@@ -171,23 +176,11 @@ def _at(name):
         problem, function = _double_sum(dense=dense), getattr(double_sum, name)
         return function(problem, weights, sample, classes, *more.values())
 
-    given = dict(
-        weights=np.zeros((4, 5)),
-        sample=np.arange(6, dtype=np.int32),
-        classes=np.ones((6, 2), np.int32),
-    )
+    sample, classes = np.arange(6, dtype=np.int32), np.ones((6, 2), np.int32)
+    given = dict(weights=np.zeros((4, 5)), sample=sample, classes=classes)
     if name == 'add_rows':
         given['slopes'] = np.ones((6, 2))
     return [(call, given | dict(dense=dense)) for dense in (True, False)]
-
-
-def _problem(make, method, **given):
-    "A method of a problem on parameters."
-
-    def call(params, **more):
-        return getattr(make(**more), method)(params)
-
-    return [(call, given)]
 
 
 def _towers(name):
@@ -203,8 +196,7 @@ def _towers(name):
         given['direction'] = params.copy()
     if name == 'vjp':
         given['cotangents'] = np.ones((3, 2))
-    call = getattr(towers, name)
-    return [(lambda **more: call(tower, **more), given)]
+    return one(partial(getattr(towers, name), tower), **given)
 
 
 def _support():
@@ -246,12 +238,8 @@ def _support():
             (support.support_of, labeled | dict(n_classes=4)),
             (support.support_of, labeled | dict(n_classes=4, before=whole)),
         ],
-        'Support': [
-            (lists, dict(indptr=whole.indptr, columns=whole.columns, n_features=5) | labeled)
-        ],
-        'PostingWeights': [
-            (scored, dict(coef=coef, intercept=np.ones(4), X=rows, labels=labels, k=2))
-        ],
+        'Support': one(lists, indptr=whole.indptr, columns=whole.columns, n_features=5, **labeled),
+        'PostingWeights': one(scored, coef=coef, intercept=np.ones(4), X=rows, labels=labels, k=2),
         'SupportSoftmax': [
             (stepped, dict(params=params) | draw),
             (judged, dict(params=params, rows=sample) | labeled),
@@ -299,8 +287,7 @@ def doors():
 
     def curved(kind, **more):
         given = dict(features=_rows(6, 3), n_classes=4, ridge=np.ones(3), anchor=np.ones(3))
-        given |= dict(vector=np.ones(12))
-        return [(lambda **all_: curvature(kind, **all_), given | more)]
+        return one(partial(curvature, kind), vector=np.ones(12), **given | more)
 
     def rival(kind, params, sample, classes, dense):
         problem = kind(_rows(dense=dense), labels, 4, n_negatives=2)
@@ -311,10 +298,7 @@ def doors():
     def rivals_of(kind):
         draw = kind(_rows(), labels, 4, n_negatives=2).draw(np.random.default_rng(0), 6)
         given = dict(params=zero, sample=np.array(draw[0]), classes=np.array(draw[1]))
-        return [
-            (lambda **more: rival(kind, **more), given | dict(dense=dense))
-            for dense in (True, False)
-        ]
+        return [(partial(rival, kind), given | dict(dense=dense)) for dense in (True, False)]
 
     def stepped(params, observed, left, solver):
         from extreme_opt.core import minimize
@@ -323,8 +307,7 @@ def doors():
         return minimize(problem, solver, params, max_iter=1)
 
     def sampled_by(solver):
-        given = dict(params=zero, observed=observed, left=None)
-        return [(lambda **more: stepped(solver=solver, **more), given)]
+        return one(partial(stepped, solver=solver), params=zero, observed=observed, left=None)
 
     def rotated(X, y, method):
         model = softmax.SoftmaxClassifier('rotation', max_epochs=1, learning_rate=0.1)
@@ -333,155 +316,115 @@ def doors():
     def embedded(triplets, solver):
         return ordinal.OrdinalEmbedding(2, solver=solver, max_iter=2).fit(triplets)
 
-    losses = [ordinal.STE(), ordinal.SOE(), ordinal.TSTE(), ordinal.CKL(), ordinal.Hinge()]
     starts = np.array([0, 2, 6])
-    made = {
-        'bound.class_space class_chain': [(class_space.class_chain, dict(scores=scores))],
-        'bound.class_space chain_times': [
-            (
-                lambda vectors, **more: class_space.chain_times(chain._replace(**more), vectors),
-                dict(vectors=scores.copy()) | chain._asdict(),
-            )
-        ],
+    losses = [ordinal.STE(), ordinal.SOE(), ordinal.TSTE(), ordinal.CKL(), ordinal.Hinge()]
+
+    def loss_of_triplets(params, triplets=triplets, loss=losses[0], weights=None):
+        problem = ordinal.Comparisons(triplets, 2, loss, 5, weights=weights)
+        return problem.loss_and_grad(params)
+
+    def loss_of_pairs(observed, left, params, **more):
+        return all_pairs(observed, left, **more).loss_and_grad(params)
+
+    def chain_times(vectors, **fields):
+        return class_space.chain_times(chain._replace(**fields), vectors)
+
+    def chain_curvature(vectors, **fields):
+        changed = chain._replace(**fields)
+        made = class_space.ChainCurvature(_rows(6, 3), 4, np.ones(3), np.ones(3), chain=changed)
+        return made.class_times(vectors)
+
+    def tagged(params, X, y, starts):
+        return structured.LinearChain(X, y, starts, 4).loss_and_grad(params)
+
+    def ranked(table, **more):
+        return ranking.top_k(lambda ids: table[ids], n_right=4, **more)
+
+    def measured(table, test, seen):
+        return ranking.measures_by_row(lambda ids: table[ids], test, seen, ['auc', 'ndcg@2'])
+
+    def checked(problem, params, draw, rate):
+        double_sum.check_draw(problem, draw)
+
+    def bounded(X, y):
+        return double_sum.optimum_bounds(softmax.DoubleSum(X, y, 4, ridge=0.1))
+
+    one_row = dict(weights=np.zeros((4, 5)), log_norms=np.zeros(12), x=_rows()[0])
+    labeled = dict(observed=observed, labels=np.ones(6))
+    scored = dict(scores=scores, transitions=np.eye(4))
+    vectors = dict(vectors=scores.copy()) | chain._asdict()
+    rivals_ = (rivals.ImportanceSampled, rivals.NCE, rivals.OneVsEach)
+    return {
+        'bound.class_space class_chain': one(class_space.class_chain, scores=scores),
+        'bound.class_space chain_times': one(chain_times, **vectors),
         'bound.class_space ClassCurvature': curved(class_space.ChainCurvature, chain=chain),
         'bound.class_space ChainCurvature': [
             *curved(class_space.ChainCurvature, chain=chain),
-            (
-                lambda vectors, **more: class_space.ChainCurvature(
-                    _rows(6, 3), 4, np.ones(3), np.ones(3), chain=chain._replace(**more)
-                ).class_times(vectors),
-                dict(vectors=scores.copy()) | chain._asdict(),
-            ),
+            (chain_curvature, vectors),
         ],
         'bound.class_space LossCurvature': curved(
             class_space.LossCurvature, proba=np.full((6, 4), 0.25), weights=np.ones(6)
         ),
-        'bound.quadratic_bound bound_rows': [
-            (bound_rows, dict(features=_rows(4, 3), scores=scores[0]))
-        ],
-        'bound.structured forward_backward': [
-            (structured.forward_backward, dict(scores=scores, transitions=np.eye(4), starts=starts))
-        ],
-        'bound.structured best_labels': [
-            (structured.best_labels, dict(scores=scores, transitions=np.eye(4), starts=starts))
-        ],
-        'bound.structured chain_bound': [
-            (structured.chain_bound, dict(scores=scores, transitions=np.eye(4)))
-        ],
-        'bound.structured LinearChain': [
-            (
-                lambda params, X, y, starts: structured.LinearChain(X, y, starts, 4).loss_and_grad(
-                    params
-                ),
-                dict(params=np.zeros(36), X=_rows(), y=labels, starts=np.array([0, 5, 12])),
-            )
-        ],
-        'core.linalg wright_omega': [(linalg.wright_omega, dict(t=scores))],
+        'bound.quadratic_bound bound_rows': one(bound_rows, features=_rows(4, 3), scores=scores[0]),
+        'bound.structured forward_backward': one(
+            structured.forward_backward, starts=starts, **scored
+        ),
+        'bound.structured best_labels': one(structured.best_labels, starts=starts, **scored),
+        'bound.structured chain_bound': one(structured.chain_bound, **scored),
+        'bound.structured LinearChain': one(
+            tagged, params=np.zeros(36), X=_rows(), y=labels, starts=np.array([0, 5, 12])
+        ),
+        'core.linalg wright_omega': one(linalg.wright_omega, t=scores),
         'core.linalg squared_row_norms': [
-            (linalg.squared_row_norms, dict(features=x)) for x in (_rows(), _rows(dense=False))
+            (linalg.squared_row_norms, dict(features=_rows(dense=dense))) for dense in (True, False)
         ],
-        'ordinal.comparisons triplet_error': [
-            (triplet_error, dict(embedding=_rows(5, 2), triplets=triplets))
-        ],
-        'ordinal.embedding OrdinalEmbedding': [
-            (lambda asked: embedded(triplets, 'lbfgs').score(asked), dict(asked=triplets))
-        ],
+        'ordinal.comparisons triplet_error': one(
+            triplet_error, embedding=_rows(5, 2), triplets=triplets
+        ),
+        'ordinal.embedding OrdinalEmbedding': one(
+            lambda asked: embedded(triplets, 'lbfgs').score(asked), asked=triplets
+        ),
         'ordinal.losses PairLoss': [
-            (
-                lambda params, loss=loss, **more: ordinal.Comparisons(
-                    triplets, 2, loss, 5
-                ).loss_and_grad(params),
-                dict(params=np.ones(10)),
-            )
-            for loss in losses
+            (partial(loss_of_triplets, loss=loss), dict(params=np.ones(10))) for loss in losses
         ],
         'ordinal.problem Comparisons': [
-            (
-                lambda triplets, weights, params: ordinal.Comparisons(
-                    triplets, 2, None or losses[0], 5, weights=weights
-                ).loss_and_grad(params),
-                dict(triplets=triplets, weights=np.ones(4), params=np.ones(10)),
-            ),
+            (loss_of_triplets, dict(triplets=triplets, weights=np.ones(4), params=np.ones(10))),
             *[
                 (embedded, dict(triplets=triplets, solver=name))
                 for name in ('svrg', 'sgd', 'lbfgs')
             ],
         ],
-        'similarity.als ALS': [
-            (fitted, dict(observed=observed, labels=np.ones(6), weights=np.ones(6), solver='als'))
-        ],
+        'similarity.als ALS': one(fitted, solver='als', weights=np.ones(6), **labeled),
         'similarity.problem AllPairs': [
-            (
-                lambda observed, left, params, **more: all_pairs(
-                    observed, left, **more
-                ).loss_and_grad(params),
-                dict(observed=observed, left=_rows(6, 3), params=np.ones(14), labels=np.ones(6)),
-            ),
-            (
-                fitted,
-                dict(observed=observed, labels=np.ones(6), weights=np.ones(6), solver='newton'),
-            ),
+            (loss_of_pairs, dict(left=_rows(6, 3), params=np.ones(14), **labeled)),
+            (fitted, dict(solver='newton', weights=np.ones(6), **labeled)),
         ],
-        'similarity.problem half_square': [(pairs_problem.half_square, dict(params=zero))],
-        'similarity.ranking top_k': [
-            (
-                lambda rows, table, seen, k: ranking.top_k(
-                    lambda ids: table[ids], rows, 4, k, seen
-                ),
-                dict(rows=np.arange(6), table=np.ones((6, 4)), seen=seen, k=2),
-            )
-        ],
-        'similarity.ranking measures_by_row': [
-            (
-                lambda table, test, seen: ranking.measures_by_row(
-                    lambda ids: table[ids], test, seen, ['auc', 'ndcg@2']
-                ),
-                dict(table=np.ones((6, 4)), test=other, seen=seen),
-            )
-        ],
-        'similarity.sampling sampled_gradient': [
-            (sampled, dict(params=zero) | {name: getattr(sample, name) for name in sample._fields})
-        ],
+        'similarity.problem half_square': one(pairs_problem.half_square, params=zero),
+        'similarity.ranking top_k': one(
+            ranked, rows=np.arange(6), table=np.ones((6, 4)), seen=seen, k=2
+        ),
+        'similarity.ranking measures_by_row': one(
+            measured, table=np.ones((6, 4)), test=other, seen=seen
+        ),
+        'similarity.sampling sampled_gradient': one(sampled, params=zero, **sample._asdict()),
         **{f'similarity.towers {name}': _towers(name) for name in ('forward', 'jvp', 'vjp')},
         'softmax.double_sum add_rows': _at('add_rows'),
         'softmax.double_sum scores_at': _at('scores_at'),
-        'softmax.double_sum check_draw': _loop(
-            lambda problem, params, draw, rate: double_sum.check_draw(problem, draw)
-        ),
-        'softmax.double_sum optimum_bounds': [
-            (
-                lambda X, y: double_sum.optimum_bounds(softmax.DoubleSum(X, y, 4, ridge=0.1)),
-                dict(X=_rows(), y=labels),
-            )
-        ],
+        'softmax.double_sum check_draw': _loop(checked),
+        'softmax.double_sum optimum_bounds': one(bounded, X=_rows(), y=labels),
         'softmax.exact exact_updates': _exact(),
-        'softmax.implicit implicit_update': [
-            (
-                implicit.implicit_update,
-                dict(
-                    weights=np.zeros((4, 5)),
-                    log_norms=np.zeros(12),
-                    x=_rows()[0],
-                    i=3,
-                    label=1,
-                    other=2,
-                    rate=0.1,
-                ),
-            )
-        ],
+        'softmax.implicit implicit_update': one(
+            implicit.implicit_update, i=3, label=1, other=2, rate=0.1, **one_row
+        ),
         'softmax.implicit implicit_updates': _loop(implicit.implicit_updates),
-        **{
-            f'softmax.rivals {kind.__name__}': rivals_of(kind)
-            for kind in (rivals.ImportanceSampled, rivals.NCE, rivals.OneVsEach)
-        },
+        **{f'softmax.rivals {kind.__name__}': rivals_of(kind) for kind in rivals_},
         'similarity.sogram SOGram': sampled_by(similarity.SOGram()),
         'similarity.sampling PairSGD': sampled_by(similarity.PairSGD()),
         'similarity.sampling BlockSGD': sampled_by(similarity.BlockSGD()),
-        'softmax.rotation visit': [(rotated, dict(X=_rows(), y=labels, method='predict'))],
+        'softmax.rotation visit': one(rotated, X=_rows(), y=labels, method='predict'),
         **{f'softmax.support {name}': calls for name, calls in _support().items()},
         'softmax.umax umax_updates': _loop(umax.umax_updates),
     }
-    return made
 
 
 def _wild(value):

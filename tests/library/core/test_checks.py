@@ -44,6 +44,10 @@ def test_expect_fail():
             raise KeyError('other')
 
 
+def with_gradient(grad, loss=PROBLEM.loss):
+    return SimpleNamespace(loss=loss, grad=grad)
+
+
 @pytest.mark.parametrize('dtype', [np.float32, np.float64])
 @pytest.mark.parametrize('size', [1, 4, 300])
 def test_gradient(size, dtype):
@@ -53,18 +57,11 @@ def test_gradient(size, dtype):
     )
     params = draw.normal(size=size).astype(dtype)
     check_gradient(problem, params)
-    for spoil in (
-        lambda grad: 1.1 * grad,
-        lambda grad: -grad,
-        lambda grad: grad + 0.5,
-        lambda grad: np.roll(grad, 1) if size > 1 else 0 * grad,
-    ):
-        fails(
-            'gradient is off by',
-            check_gradient,
-            SimpleNamespace(loss=problem.loss, grad=lambda p, spoil=spoil: spoil(problem.grad(p))),
-            params,
-        )
+    cases = [lambda grad: 1.1 * grad, lambda grad: -grad, lambda grad: grad + 0.5]
+    cases += [lambda grad: np.roll(grad, 1) if size > 1 else 0 * grad]
+    for spoil in cases:
+        wrong = with_gradient(lambda p, spoil=spoil: spoil(problem.grad(p)), problem.loss)
+        fails('gradient is off by', check_gradient, wrong, params)
 
 
 def test_gradient_of_one_wrong_entry_is_named():
@@ -72,63 +69,36 @@ def test_gradient_of_one_wrong_entry_is_named():
         return problem_grad + np.eye(4)[2] * 1e-3
 
     problem_grad = PROBLEM.grad(PARAMS)
-    fails(r'params\[2\]', check_gradient, SimpleNamespace(loss=PROBLEM.loss, grad=grad), PARAMS)
+    fails(r'params\[2\]', check_gradient, with_gradient(grad), PARAMS)
 
 
 def test_gradient_that_is_nan_or_misshapen():
-    fails(
-        'gradient is off by nan',
-        check_gradient,
-        SimpleNamespace(loss=PROBLEM.loss, grad=lambda p: p * np.nan),
-        PARAMS,
-    )
-    fails(
-        r'grad has shape \(3,\), but params has \(4,\)',
-        check_gradient,
-        SimpleNamespace(loss=PROBLEM.loss, grad=lambda p: p[:3]),
-        PARAMS,
-    )
+    broken, short = with_gradient(lambda p: p * np.nan), with_gradient(lambda p: p[:3])
+    fails('gradient is off by nan', check_gradient, broken, PARAMS)
+    fails(r'grad has shape \(3,\), but params has \(4,\)', check_gradient, short, PARAMS)
 
 
 def test_unbiased_by_enumeration():
     check_unbiased(PROBLEM, PARAMS, EACH)
     fails('the estimate averages to', check_unbiased, PROBLEM, PARAMS, EACH[:-1])
     fails('the estimate averages to', check_unbiased, PROBLEM, PARAMS, EACH, np.arange(1, 13) / 78)
-    fails(
-        'the probabilities sum to 0.5', check_unbiased, PROBLEM, PARAMS, EACH, np.full(12, 1 / 24)
-    )
+    fails('probabilities sum to 0.5', check_unbiased, PROBLEM, PARAMS, EACH, np.full(12, 1 / 24))
     with pytest.raises(ValueError):
         check_unbiased(PROBLEM, PARAMS, EACH, [1.0])
-    check_unbiased(PROBLEM, PARAMS, EACH, estimate=PROBLEM.loss_at, exact=PROBLEM.loss(PARAMS))
-    fails(
-        'entry 0, but',
-        check_unbiased,
-        PROBLEM,
-        PARAMS,
-        EACH,
-        estimate=PROBLEM.loss_at,
-        exact=PROBLEM.loss(PARAMS) + 1e-4,
-    )
+    of_losses = dict(estimate=PROBLEM.loss_at, exact=PROBLEM.loss(PARAMS))
+    check_unbiased(PROBLEM, PARAMS, EACH, **of_losses)
+    of_losses['exact'] += 1e-4
+    fails('entry 0, but', check_unbiased, PROBLEM, PARAMS, EACH, **of_losses)
 
 
 def test_unbiased_by_sampling():
     check_unbiased(PROBLEM, PARAMS)
     check_unbiased(PROBLEM, PARAMS, draw=lambda rng: rng.permutation(12)[:3])
-    fails(
-        'the estimate averages to',
-        check_unbiased,
-        PROBLEM,
-        PARAMS,
-        draw=lambda rng: rng.integers(11, size=1),
-    )
-    fails(
-        'the estimate averages to',
-        check_unbiased,
-        PROBLEM,
-        PARAMS,
-        estimate=lambda p, batch: 1.2 * PROBLEM.grad_at(p, batch),
-        n_draws=20000,
-    )
+    for wrong in (
+        dict(draw=lambda rng: rng.integers(11, size=1)),
+        dict(estimate=lambda p, batch: 1.2 * PROBLEM.grad_at(p, batch), n_draws=20000),
+    ):
+        fails('the estimate averages to', check_unbiased, PROBLEM, PARAMS, **wrong)
     noiseless = SimpleNamespace(
         draw=lambda rng, size: None, grad_at=lambda p, b: PARAMS + 1e-6, grad=lambda p: PARAMS
     )
@@ -151,12 +121,11 @@ def test_descend():
     check_descend(good, PARAMS, np.array([1, 5, 5]))
     before = PARAMS.copy()
     for factor in (-1, 2, 0, 1 + 1e-6):
-        bad = SimpleNamespace(
-            grad_at=good.grad_at,
-            sgd_step_=lambda params, batch, rate, factor=factor: good.sgd_step_(
-                params, batch, factor * rate
-            ),
-        )
+
+        def step(params, batch, rate, factor=factor):
+            good.sgd_step_(params, batch, factor * rate)
+
+        bad = SimpleNamespace(grad_at=good.grad_at, sgd_step_=step)
         fails(r'sgd_step_ moves params\[', check_descend, bad, PARAMS, np.array([1, 5]))
     assert (before == PARAMS).all()
 
@@ -166,21 +135,14 @@ def test_bound():
         return float(np.cos(p).sum())
 
     def bound(at, curvature):
-        return lambda p: (
-            loss(at) - float(np.sin(at) @ (p - at)) + curvature / 2 * float((p - at) @ (p - at))
-        )
+        return lambda p: loss(at) - np.sin(at) @ (p - at) + curvature / 2 * (p - at) @ (p - at)
 
     at = np.array([0.3, 2.0, -1.0])
     check_bound(loss, bound(at, 1.0), at)
     fails('the bound is broken at distance', check_bound, loss, bound(at, 0.2), at)
     fails('do not touch', check_bound, loss, bound(at + 0.1, 1.0), at)
-    fails(
-        'slope|broken',
-        check_bound,
-        loss,
-        lambda p: bound(at, 1.0)(p) + 0.01 * float((p - at).sum()),
-        at,
-    )
+    tilted = lambda p: bound(at, 1.0)(p) + 0.01 * (p - at).sum()  # noqa: E731
+    fails('slope|broken', check_bound, loss, tilted, at)
     check_bound(loss, lambda p: 3.0, at, touches=False)
     fails('the bound is broken', check_bound, loss, lambda p: 1.5, np.zeros(3) + 0.1, touches=False)
     fails('the bound is|do not touch', check_bound, loss, lambda p: np.nan, at)

@@ -26,10 +26,8 @@ def test_njit_is_what_have_numba_says():
     else:
         assert prange is range
     for kernel in (njit(lambda x: x + 1), njit(error_model='numpy')(lambda x: x + 1)):
-        assert (
-            kernel(1) == kernel.py_func(1) == 2
-            and hasattr(kernel, 'signatures') == compiled.HAVE_NUMBA
-        )
+        assert kernel(1) == kernel.py_func(1) == 2
+        assert hasattr(kernel, 'signatures') == compiled.HAVE_NUMBA
 
 
 @settings(max_examples=60, deadline=None)
@@ -77,11 +75,8 @@ def test_blocks_settle_near_the_wanted_time():
 def copied(tmp_path):
     "The package in a folder of its own, with nothing compiled."
     folder = tmp_path / 'package'
-    shutil.copytree(
-        Path(compiled.__file__).parents[1],
-        folder / 'extreme_opt',
-        ignore=shutil.ignore_patterns('__pycache__'),
-    )
+    source, ignore = Path(compiled.__file__).parents[1], shutil.ignore_patterns('__pycache__')
+    shutil.copytree(source, folder / 'extreme_opt', ignore=ignore)
     return folder
 
 

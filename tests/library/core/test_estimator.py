@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import get_tags
 
 from extreme_opt.core.estimator import Classifier, Estimator
 from extreme_opt.core.memory import check_memory, free_memory
@@ -45,11 +44,8 @@ class Centroids(Classifier):
         X, labels = self._enter(X, y)
         picks = scipy.sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
         sums = picks @ X
-        self.means_ = (
-            (1 - self.shrink)
-            * np.asarray(sums.todense() if scipy.sparse.issparse(sums) else sums)
-            / np.bincount(labels)[:, None]
-        )
+        sums = np.asarray(sums.todense() if scipy.sparse.issparse(sums) else sums)
+        self.means_ = (1 - self.shrink) * sums / np.bincount(labels)[:, None]
         return self
 
     def _scores(self, X):
@@ -63,18 +59,6 @@ def data():
     return 3 * np.eye(3)[labels] + rng.normal(size=(90, 3)), np.array(['ant', 'bee', 'cat'])[labels]
 
 
-def test_tags_and_kind():
-    assert (
-        is_classifier(Centroids())
-        and get_tags(Centroids()).input_tags.sparse
-        and get_tags(Centroids()).target_tags.required
-    )
-    assert (
-        get_tags(Estimator()).estimator_type is None
-        and not get_tags(Estimator()).target_tags.required
-    )
-
-
 def test_two_classes_have_one_column(data):
     X, y = data
     model = Centroids().fit(X[y != 'cat'], y[y != 'cat'])
@@ -85,18 +69,12 @@ def test_two_classes_have_one_column(data):
 
 
 def test_answers_do_not_depend_on_chunks(data, monkeypatch):
-    X, y = data
-    X = np.tile(X, (5, 1))
-    model = Centroids().fit(data[0], y)
-    whole = [
-        model.predict(X),
-        model.predict_proba(X),
-        *model.top_k(X, 2),
-        model.decision_function(X),
-        model.score(X, np.tile(y, 5)),
-        model.log_loss(X, np.tile(y, 5)),
-    ]
-    sizes = []
+    X, y = np.tile(data[0], (5, 1)), np.tile(data[1], 5)
+    model, sizes = Centroids().fit(*data), []
+
+    def answers():
+        found = [model.predict(X), model.predict_proba(X), model.decision_function(X)]
+        return [*found, *model.top_k(X, 2), model.score(X, y), model.log_loss(X, y)]
 
     def chunks(self, X):
         rows = check_features(X)
@@ -104,21 +82,14 @@ def test_answers_do_not_depend_on_chunks(data, monkeypatch):
             sizes.append(start)
             yield slice(start, start + 7), self._scores(rows[start : start + 7])
 
+    whole = answers()
     monkeypatch.setattr(Centroids, '_chunks', chunks)
-    parts = [
-        model.predict(X),
-        model.predict_proba(X),
-        *model.top_k(X, 2),
-        model.decision_function(X),
-        model.score(X, np.tile(y, 5)),
-        model.log_loss(X, np.tile(y, 5)),
-    ]
-    assert len(sizes) > 100
-    for one, two in zip(whole, parts, strict=True):
+    for one, two in zip(whole, answers(), strict=True):
         if np.asarray(one).dtype.kind == 'f':
             np.testing.assert_allclose(one, two, rtol=1e-12)
         else:
             np.testing.assert_array_equal(one, two)
+    assert len(sizes) > 100
 
 
 def test_top_k_is_sorted_and_complete(data):
@@ -177,10 +148,8 @@ def test_good_features_are_not_copied():
         assert check_features(X) is X
     rows = scipy.sparse.random(5, 4, density=0.5, format='csr', dtype=np.float32)
     assert np.shares_memory(check_features(rows).data, rows.data)
-    assert (
-        check_features(np.ones((2, 2), int)).dtype == np.float64
-        and check_features(scipy.sparse.coo_array(np.eye(3))).format == 'csr'
-    )
+    assert check_features(np.ones((2, 2), int)).dtype == np.float64
+    assert check_features(scipy.sparse.coo_array(np.eye(3))).format == 'csr'
     with pytest.raises(TypeError, match='dense data is required'):
         check_features(rows, sparse=False)
 
@@ -204,16 +173,9 @@ def test_bad_labels(y, word):
 def test_labels_of_every_kind(data):
     X, y = data
     numbers = np.unique(y, return_inverse=True)[1]
-    for labels in (
-        y,
-        y.astype(object),
-        pd.Series(y),
-        list(y),
-        numbers,
-        numbers.astype(float),
-        numbers.astype(np.uint8),
-        numbers > 0,
-    ):
+    cases = [y, y.astype(object), pd.Series(y), list(y), numbers, numbers.astype(float)]
+    cases += [numbers.astype(np.uint8), numbers > 0]
+    for labels in cases:
         model = Centroids().fit(X, labels)
         assert model.score(X, labels) > 0.8 and model.predict(X).dtype == model.classes_.dtype
     odd = [name + '\0' if name == 'ant' else name for name in y]  # numpy's text drops a last NUL
@@ -282,20 +244,6 @@ def test_a_label_that_no_file_can_hold_is_named(data, tmp_path):
         Centroids().fit(X, odd).save(tmp_path / 'model.npz')
 
 
-def test_text_and_numbers_are_not_one_kind_of_label():
-    "numpy would write both as text, and a gap as 'nan'."
-    for y in (['a', float('nan'), 'b'], ['a', None, 'b'], ('a', pd.NA, 'b')):
-        with pytest.raises(ValueError, match='Input y contains .* at row 1; drop or fill it'):
-            Centroids().fit(np.eye(3), y)
-    gaps = np.array(['a', np.nan, 'b'], np.dtypes.StringDType(na_object=np.nan))
-    nones = np.array(['a', None, 'b'], np.dtypes.StringDType(na_object=None))
-    for y in (gaps, nones):
-        with pytest.raises(ValueError, match='Input y contains .* at row 1; drop or fill it'):
-            Centroids().fit(np.eye(3), y)
-    with pytest.raises(TypeError, match='cannot be sorted, of types int, str'):
-        Centroids().fit(np.eye(3), [1, 'a', 'b'])
-
-
 def test_unknown_label(data):
     X, y = data
     model = Centroids().fit(X, y)
@@ -348,10 +296,7 @@ def test_column_names(data):
     assert list(model.feature_names_in_) == ['a', 'b', 'c']
     with pytest.raises(ValueError, match='same order'):
         model.predict(frame[['b', 'a', 'c']])
-    with pytest.raises(
-        ValueError,
-        match='unseen at fit time:\n- d\nFeature names seen at fit time, yet now missing:\n- c',
-    ):
+    with pytest.raises(ValueError, match='unseen at fit time:\n- d\n.*missing:\n- c'):
         model.predict(frame.rename(columns=dict(c='d')))
     with pytest.warns(UserWarning, match='does not have valid feature names'):
         model.predict(X)
@@ -395,9 +340,8 @@ def test_save_and_load_give_the_same_estimator(data, tmp_path):
             back = kind.load(tmp_path / 'model.npz')
             assert type(back) is Centroids and back.get_params() == model.get_params()
             np.testing.assert_array_equal(back.predict_proba(frame), model.predict_proba(frame))
-            assert (
-                back.predict(frame) == model.predict(frame)
-            ).all() and back.classes_.dtype == model.classes_.dtype
+            assert (back.predict(frame) == model.predict(frame)).all()
+            assert back.classes_.dtype == model.classes_.dtype
             assert list(back.feature_names_in_) == ['a', 'b', 'c']
     unfitted = Centroids(shrink=0.5)
     unfitted.save(tmp_path / 'unfitted.npz')
@@ -444,20 +388,13 @@ def test_load_refuses_what_is_not_its_own(data, tmp_path):
         Other.load(path)
     with pytest.raises(FileNotFoundError, match='does not exist'):
         Centroids.load(tmp_path / 'none.npz')
-    for bytes_ in (
-        b'',
-        b'PK',
-        whole[:-30],
-        whole[: len(whole) // 2],
-        np.random.default_rng(0).bytes(500),
-    ):
+    for bytes_ in (b'', b'PK', whole[:-30]):
         path.write_bytes(bytes_)
         with pytest.raises(ValueError, match='is cut short or no model of ours'):
             Centroids.load(path)
-        assert path.read_bytes() == bytes_
     import json
 
-    from extreme_opt.core.serialize import write_atomically
+    from extreme_opt.core.serialize import pack, write_atomically
 
     def rewritten(**changes):
         with np.load(io.BytesIO(whole)) as file:
@@ -473,19 +410,13 @@ def test_load_refuses_what_is_not_its_own(data, tmp_path):
     with pytest.raises(ValueError, match="holds 'extreme_opt run', not 'extreme_opt model'"):
         Centroids.load(path)
     for change, word in (
-        (
-            [spec[0], spec[1], spec[2] | dict(strange=1), spec[3]],
-            "a setting 'strange', which this version does not know",
-        ),
+        ([*spec[:2], spec[2] | dict(strange=1), spec[3]], "a setting 'strange', which this"),
         (['os', 'system', {}, {}], 'names system of module os, which is not there'),
         (['subprocess', 'Popen', {}, {}], 'names Popen of module subprocess'),
         ([1, 2], 'cannot be read'),
         ([*spec[:3], {'x_': {'fields': ['extreme_opt.core.run', 'Run', {}]}}], 'cannot be read'),
         ([*spec[:3], {'x_': {'code': 'print(1)'}}], 'cannot be read'),
-        (
-            [*spec[:3], {'x_': {'fields': ['extreme_opt.core.serialize', 'pack', {}]}}],
-            'names pack of module',
-        ),
+        ([*spec[:3], {'x_': {'fields': [pack.__module__, 'pack', {}]}}], 'names pack of module'),
     ):
         rewritten(model=change)
         with pytest.raises(ValueError, match=word) as caught:
@@ -506,31 +437,20 @@ def test_save_takes_nested_settings_and_refuses_code(data, tmp_path):
     )
     model.save(tmp_path / 'nested.npz')
     back = Other.load(tmp_path / 'nested.npz')
-    assert (
-        back.size == {'a': (1, 2.5, None)}
-        and back.inner.size == np.float32
-        and back.path_ == tmp_path / 'x'
-        and back.solver_ == SGD(0.3)
-    )
+    assert back.size == {'a': (1, 2.5, None)} and back.inner.size == np.float32
+    assert back.path_ == tmp_path / 'x' and back.solver_ == SGD(0.3)
     np.testing.assert_array_equal(back.run_.state.params, run.state.params)
-    assert (
-        back.run_.message == run.message
-        and back.run_.history == run.history
-        and back.random_.randint(99) == model.random_.randint(99)
-    )
-    with pytest.raises(
-        TypeError, match='Other.inner is a function, which a file without code cannot hold'
-    ):
+    assert back.run_.message == run.message and back.run_.history == run.history
+    assert back.random_.randint(99) == model.random_.randint(99)
+    with pytest.raises(TypeError, match='Other.inner is a function, which'):
         Other(inner=lambda: 0).save(tmp_path / 'no.npz')
     assert not (tmp_path / 'no.npz').exists()
 
 
 def test_row_weights():
     classes, labels = np.array(['a', 'b', 'c']), np.array([0, 0, 0, 1, 1, 2])
-    assert (
-        checked_sample_weight(None, None, classes, labels) is None
-        and checked_sample_weight(2.0, None, classes, labels) is None
-    )
+    assert checked_sample_weight(None, None, classes, labels) is None
+    assert checked_sample_weight(2.0, None, classes, labels) is None
     from sklearn.utils.class_weight import compute_class_weight
 
     for weights in (None, np.arange(1.0, 7)):
@@ -593,6 +513,10 @@ def test_memory_is_forecast(monkeypatch):
     'y',
     [
         np.array(['a', None, 'b'], object),
+        ['a', float('nan'), 'b'],
+        ('a', pd.NA, 'b'),
+        np.array(['a', np.nan, 'b'], np.dtypes.StringDType(na_object=np.nan)),
+        np.array(['a', None, 'b'], np.dtypes.StringDType(na_object=None)),
         np.array([1.0, np.nan, 2.0], object),
         pd.Series([1, None, 2], dtype='Int64'),
         np.array(['2020-01-01', 'NaT', '2020-01-02'], 'datetime64[D]'),
@@ -601,7 +525,6 @@ def test_memory_is_forecast(monkeypatch):
         pd.Series(['a', None, 'b'], dtype='category'),
         pd.Series([pd.NaT, pd.NaT, 1], dtype=object)[[2, 0, 1]],
     ],
-    ids=['None', 'NaN', 'Int64', 'NaT', 'timedelta', 'string', 'category', 'objects of NaT'],
 )
 def test_gaps_are_no_labels(y):
     with pytest.raises(ValueError, match=r'^Input y contains .* at row 1; drop or fill it$'):
@@ -651,7 +574,7 @@ def test_lazy_tables_are_to_be_collected():
 def test_settings_of_estimators_are_declared_once():
     from extreme_opt.bound import BoundClassifier, LinearChainCRF
     from extreme_opt.ordinal import OrdinalEmbedding
-    from extreme_opt.similarity import SimilarityModel
+    from extreme_opt.similarity import EASE, ItemNeighbors, RP3beta, SimilarityModel
     from extreme_opt.softmax import SoftmaxClassifier
 
     elsewhere = {  # what depends on other settings or on the data
@@ -659,13 +582,8 @@ def test_settings_of_estimators_are_declared_once():
         *('left', 'right', 'impute', 'row_weights', 'column_weights', 'columns', 'cold_start'),
         'metric',
     }
-    for kind in (
-        BoundClassifier,
-        LinearChainCRF,
-        OrdinalEmbedding,
-        SimilarityModel,
-        SoftmaxClassifier,
-    ):
+    kinds = [BoundClassifier, LinearChainCRF, OrdinalEmbedding, SoftmaxClassifier]
+    for kind in [*kinds, SimilarityModel, EASE, ItemNeighbors, RP3beta]:
         names = set(kind().get_params())
         missing = names - set(kind._settings) - elsewhere
         if kind is OrdinalEmbedding:
@@ -673,8 +591,13 @@ def test_settings_of_estimators_are_declared_once():
         assert not missing, (kind, missing)
         kind()._check_settings()
         for name in names & set(kind._settings):
-            with pytest.raises(ValueError, match=f'^{name}='):
-                kind(**{name: object()})._check_settings()
+            wrong = [object(), 10**400, 10**5000, 'no such word', np.nan, -1e9]
+            if name in ('relevant', 'ridge_power', 'prior_weight'):
+                wrong.remove(-1e9)
+            for value in wrong[: 1 if name == 'verbose' else None]:
+                with pytest.raises(ValueError, match=f'^{name}=') as caught:
+                    kind(**{name: value})._check_settings()
+                assert '\n' not in str(caught.value) and 'digits' not in str(caught.value)
 
 
 @pytest.mark.parametrize('name', ['SoftmaxClassifier', 'BoundClassifier'])

@@ -59,12 +59,8 @@ def test_forecasts_grow_with_each_size():
     held = dict(n_rows=10, n_columns=1e6, n_classes=1e6, itemsize=4)
     assert forecast_memory('softmax', 'support', n_weights=1e7, **held) < 1e9
     assert forecast_memory('softmax', 'implicit', **held) > 9e12
-    for wrong in (
-        ('softmax', 'newton'),
-        ('forest', 'lbfgs'),
-        ('ordinal', 'als'),
-        ('similarity', ''),
-    ):
+    cases = [('softmax', 'newton'), ('forest', 'lbfgs'), ('ordinal', 'als'), ('similarity', '')]
+    for wrong in cases:
         with pytest.raises(ValueError, match='is none of'):
             forecast_memory(*wrong)
 

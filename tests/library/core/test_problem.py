@@ -8,8 +8,10 @@ from typing import Protocol
 import numpy as np
 import pytest
 
+from extreme_opt import bound, core, ordinal, similarity, softmax
 from extreme_opt.core import LBFGS, SGD, GradientDescent, LeastSquares, Problem, Solver, minimize
 from extreme_opt.core.docstrings import extend_sections, inherit_sections
+from extreme_opt.core.majorize import Majorizer
 from extreme_opt.core.problem import (
     Majorizable,
     SecondOrder,
@@ -59,9 +61,7 @@ def test_a_method_that_is_none_is_missing():
 
     problem = Without(small().features, small().targets)
     assert missing_methods(problem, SGD) == ('grad_at',)
-    with pytest.raises(
-        TypeError, match='SGD needs `grad_at`, which Without does not have; .*LBFGS'
-    ):
+    with pytest.raises(TypeError, match='`grad_at`, which Without does not .*LBFGS'):
         minimize(problem, SGD(), max_iter=1)
 
 
@@ -166,6 +166,47 @@ def test_a_table_of_settings_names_fields_and_refuses_in_one_line():
                 with pytest.raises(ValueError, match=f'^{name}=') as caught:
                     setting.check(name, wrong)
                 assert '\n' not in str(caught.value)
+
+
+NAN = float('nan')
+OUTSIDE = {  # solver -> values at the ends of a range that are out of it
+    core.SGD: dict(learning_rate=[-1.0], learning_rate_decay=[0, 1.5], batch_size=[0]),
+    core.GradientDescent: dict(scaling=['adam'], step_size=[0]),
+    core.LBFGS: dict(history_size=[0]),
+    Majorizer: dict(relaxation=[0.0, 2.0], order=['given']),
+    bound.QuasiMajorizer: dict(history_size=[0], decrease=[1.0]),
+    bound.StochasticMajorizer: dict(
+        learning_rate=[0.0], learning_rate_decay=[-1.0], batch_size=[0]
+    ),
+    bound.IncrementalMajorizer: dict(batch_size=[0], order=['up'], relaxation=[2.0]),
+    softmax.ImplicitSGD: dict(
+        learning_rate=[0.0, NAN], learning_rate_decay=[1.5], n_negatives=[0], n_jobs=[0, -1]
+    ),
+    softmax.UMax: dict(threshold=[0.0, -1], learning_rate=[-1.0, NAN], n_jobs=[0, -1])
+    | dict(learning_rate_decay=[0.0, 1.1], visits=['sorted']),
+    softmax.Rotation: dict(
+        method=['other'],
+        learning_rate=[0.0],
+        learning_rate_decay=[2.0],
+        n_negatives=[0],
+        n_blocks=[0],
+    ),
+    similarity.BlockSGD: dict(
+        share=[0], learning_rate=[-1.0], scaling=['adam'], n_updates=[0], stabilizer=[-1.0]
+    ),
+    similarity.PairSGD: dict(sampler=['some']),
+    similarity.SOGram: dict(alpha=[2.0], sampler=['swapped']),
+    ordinal.ProjectedGradient: dict(step_size=[0, NAN], shrink=[1.0], grow=[0.5]),
+}
+
+
+@pytest.mark.parametrize('kind', OUTSIDE)
+def test_settings_outside_of_their_range_are_one_line(kind):
+    for name, values in OUTSIDE[kind].items():
+        for value in values:
+            with pytest.raises(ValueError, match=f'^{name}={value}|^{name}={value!r}') as caught:
+                kind(**{name: value})
+            assert '\n' not in str(caught.value)
 
 
 def test_a_class_says_what_is_its_own_and_takes_the_rest():

@@ -4,7 +4,6 @@ raw message, or no end. All of them, those of other files among them: pytest -k 
 import csv
 import io
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from extreme_opt.bound import BoundClassifier, LinearChainCRF
 from extreme_opt.ordinal import OrdinalEmbedding
-from extreme_opt.similarity import ItemNeighbors, SimilarityModel
+from extreme_opt.similarity import SimilarityModel
 from extreme_opt.softmax import SoftmaxClassifier
 
 X, Y = load_iris(return_X_y=True)
+IMPLICIT, TOWERS = SoftmaxClassifier('implicit', max_epochs=1), SimilarityModel(2)
 PAIRS = np.column_stack([np.arange(1000) % 40, np.arange(1000) * 7 % 25])
+THREES = PAIRS[:, 0] == 3
 TRIPLETS = np.array([[i % 7, (i + 1 + i % 3) % 7, (i + 4 + i % 2) % 7] for i in range(60)])
 
 
@@ -57,16 +58,8 @@ def masked(values, where):
         ('sample_weight', lambda: BoundClassifier().fit(X, Y, masked(np.ones(150), Y == 1))),
         ('triplets', lambda: OrdinalEmbedding(2).fit(masked(TRIPLETS, TRIPLETS == 3))),
         ('observed', lambda: SimilarityModel(2).fit(masked(PAIRS, PAIRS == 3))),
-        (
-            'pair_weights',
-            lambda: SimilarityModel(2).fit(
-                PAIRS, pair_weights=masked(np.ones(1000), PAIRS[:, 0] == 3)
-            ),
-        ),
-        (
-            'left_features',
-            lambda: SimilarityModel(2).fit(PAIRS, masked(np.ones((40, 3)), np.eye(40, 3) > 0)),
-        ),
+        ('pair_weights', lambda: TOWERS.fit(PAIRS, pair_weights=masked(np.ones(1000), THREES))),
+        ('left_features', lambda: SimilarityModel(2).fit(PAIRS, masked(np.eye(40), np.eye(40)))),
     ],
 )
 def test_what_is_masked_is_no_data(name, call):
@@ -107,18 +100,10 @@ def test_probabilities_of_huge_scores_sum_to_one(make, size):
     [
         (r'X holds [\d.]+e[+]300 at row 0', lambda: SoftmaxClassifier().fit(1e300 * X, Y)),
         (r'X holds [\d.]+e[+]300 at row 0', lambda: SoftmaxClassifier('lbfgs').fit(1e300 * X, Y)),
-        (
-            'left_features holds 1e[+]300, too large for float32, in row 0',
-            lambda: SimilarityModel(2).fit(PAIRS, np.full((40, 3), 1e300)),
-        ),
-        (
-            r'largest weight of a pair is 5e[+]300, but from',
-            lambda: SimilarityModel(2).fit(PAIRS, pair_weights=np.full(1000, 1e300)),
-        ),
-        (
-            'sample_weight runs to 1e[+]308, and its sum overflows',
-            lambda: SoftmaxClassifier().fit(X, Y, np.full(150, 1e308)),
-        ),
+        (r'X holds 5.1e[+]39 at row 0.* as float32', lambda: IMPLICIT.fit(1e39 * X, Y)),
+        ('too large for float32, in row 0', lambda: TOWERS.fit(PAIRS, np.full((40, 3), 1e300))),
+        ('of a pair is 5e[+]300', lambda: TOWERS.fit(PAIRS, pair_weights=np.full(1000, 1e300))),
+        ('its sum overflows', lambda: SoftmaxClassifier().fit(X, Y, np.full(150, 1e308))),
     ],
 )
 def test_numbers_too_large_are_named_without_raw_warnings(words, call):
@@ -128,46 +113,6 @@ def test_numbers_too_large_are_named_without_raw_warnings(words, call):
         with pytest.raises(ValueError, match=words) as caught:
             call()
     assert '\n' not in str(caught.value)
-
-
-@pytest.mark.parametrize('value', [10**400, 10**5000], ids=['of 401 digits', 'of 5001'])
-def test_whole_numbers_that_are_no_float_are_refused(value):
-    "They were raw OverflowErrors, or a ValueError about digits."
-    with pytest.raises(ValueError, match='^ridge=.* is not a number from 0 up'):
-        BoundClassifier(ridge=value).fit(X, Y)
-    with pytest.raises(ValueError, match='^popularity_power=1000.* is outside'):
-        SimilarityModel(2, popularity_power=10**30).fit(PAIRS)
-
-
-@pytest.mark.parametrize(
-    'name, make, args',
-    [
-        ('n_components', SimilarityModel, (PAIRS,)),
-        ('n_components', OrdinalEmbedding, (TRIPLETS,)),
-        ('n_init', OrdinalEmbedding, (TRIPLETS,)),
-        ('n_objects', OrdinalEmbedding, (TRIPLETS,)),
-        ('n_neighbors', ItemNeighbors, (PAIRS,)),
-        ('max_iter', SoftmaxClassifier, (X, Y)),
-        ('batch_size', lambda: BoundClassifier('sbm'), (X, Y)),
-        ('biases', SimilarityModel, (PAIRS,)),
-        ('n_jobs', SoftmaxClassifier, (X, Y)),
-    ],
-)
-def test_counts_that_no_array_can_have_are_refused(name, make, args):
-    "They were raw messages about digits, floats or dimensions."
-    for value in (2**63, 10**400, 10**5000):
-        with pytest.raises(ValueError, match=f'^{name}=') as caught:
-            make().set_params(**{name: value}).fit(*args)
-        assert '\n' not in str(caught.value) and 'digits' not in str(caught.value)
-    with pytest.raises(ValueError, match='whole number below 2.*63 from 1 up'):
-        SimilarityModel(2**63).fit(PAIRS)
-
-
-def test_a_number_is_no_flag():
-    "biases=2 took a column more, and fitted another model without a word."
-    with pytest.raises(ValueError, match='^biases=2 is not True or False'):
-        SimilarityModel(2, biases=2).fit(PAIRS)
-    assert SoftmaxClassifier(verbose=2, max_epochs=1).get_params()['verbose'] == 2
 
 
 def test_numbers_of_many_digits_in_a_table_are_named():
@@ -191,12 +136,6 @@ def test_names_of_files_stand_in_one_line(name, tmp_path, monkeypatch):
         except (ValueError, TypeError, OSError) as error:
             said.append(str(error))
     assert len(said) >= 3 and all('\n' not in one and 'embedded' not in one for one in said)
-
-
-def test_embeddings_wider_than_any_rank_are_refused_at_once():
-    "C7: n_components=10_000 on 40 x 25 ids did not end."
-    with pytest.raises(ValueError, match='n_components=10000, but .* use at most 256'):
-        SimilarityModel(n_components=10_000, max_iter=1).fit(PAIRS)
 
 
 @pytest.mark.parametrize(
@@ -258,6 +197,8 @@ def test_a_file_takes_no_more_memory_than_its_size(tmp_path):
     import zipfile
 
     from extreme_opt.core.serialize import load_model, read_arrays, save_model
+    from extreme_opt.data.store import load_arrays
+    from extreme_opt.scale.files import read_npz
 
     path = tmp_path / 'model.npz'
     save_model(path, SoftmaxClassifier())
@@ -269,6 +210,14 @@ def test_a_file_takes_no_more_memory_than_its_size(tmp_path):
     assert '\n' not in str(caught.value)
     with pytest.raises(ValueError, match='is cut short or no model of ours'):
         load_model(path)
+    lie = io.BytesIO()  # 8 GB, says the header of an array
+    said = dict(descr='<f8', fortran_order=False, shape=(10**9,))
+    np.lib.format.write_array_header_1_0(lie, said)
+    with zipfile.ZipFile(tmp_path / 'lie.npz', 'w') as file:
+        file.writestr('a.npy', lie.getvalue() + bytes(8))
+    for read in (load_model, load_arrays, read_npz):
+        with pytest.raises(ValueError, match='lie.npz'):
+            read(tmp_path / 'lie.npz')
     np.savez(tmp_path / 'twice.npz', a=np.ones(1 << 12))
     content = bytearray((tmp_path / 'twice.npz').read_bytes())
     at = content.index(b'PK\1\2')  # two names for the bytes of one array
@@ -340,40 +289,6 @@ def test_model_files_that_are_no_files(tmp_path):
         for read in (load_model, Run.load, load_arrays, read_npz, read_lines, read_table, unpacked):
             with pytest.raises(ValueError, match='is a FIFO, a socket or a device'):
                 read(path)
-
-
-def test_files_of_models_whose_numbers_are_none(tmp_path):
-    "D: a model with nan weights, or with weights of another shape, loaded and predicted."
-    triplets = [[0, 1, 2], [1, 0, 2], [2, 1, 0], [3, 1, 0]]
-    pairs = [[0, 1], [1, 0], [2, 1]]
-    words = [[{'a': 1.0}, {'b': 1.0}], [{'a': 1.0}]]
-    models = [
-        (SoftmaxClassifier('lbfgs').fit(X, Y), 'coef_', np.nan),
-        (SoftmaxClassifier('lbfgs').fit(X, Y), 'intercept_', np.nan),
-        (BoundClassifier().fit(X, Y), 'coef_', np.inf),
-        (BoundClassifier().fit(X, Y), 'coef_', None),
-        (SimilarityModel(2).fit(pairs), 'left_embeddings_', np.nan),
-        (SimilarityModel(2).fit(pairs), 'right_embeddings_', None),
-        (OrdinalEmbedding(2).fit(triplets), 'embedding_', np.nan),
-        (LinearChainCRF().fit(words, [['x', 'y'], ['x']]), 'transitions_', np.nan),
-        (LinearChainCRF().fit(words, [['x', 'y'], ['x']]), 'coef_', None),
-    ]
-    for model, name, value in models:
-        changed = np.array(getattr(model, name), dtype=float)
-        if value is None:
-            changed = changed[:, :-1]
-        else:
-            changed.flat[0] = value
-        if isinstance(model, SimilarityModel):
-            held, side = model._retriever.embeddings, 'left' not in name
-            rows = [changed if at == side else one for at, one in enumerate(held.rows)]
-            model._retriever.embeddings = replace(held, rows=tuple(rows))
-        else:
-            setattr(model, name, changed)
-        model.save(tmp_path / 'model.npz')
-        with pytest.raises(ValueError, match='cannot be read: it') as caught:
-            type(model).load(tmp_path / 'model.npz')
-        assert '\n' not in str(caught.value)
 
 
 def test_models_in_open_files(tmp_path):

@@ -206,31 +206,6 @@ def test_sparse_text_written_by_scikit_learn(tmp_path, zero_based):
 
 
 # ------------------------------------------------------------------------------- refusals
-@pytest.mark.parametrize(
-    'text, options, words',
-    [
-        ('1 1:2\n1 2:x', {}, 'line 2 of toy.txt'),
-        ('1 1:2 3', {}, "line 1 of toy.txt: expected \"label,label index:value index:value\""),
-        ('1,,2 1:2', {}, "got '1,,2 1:2'"),
-        ('1 0:2', {}, 'indices from 1'),
-        ('1 1:1\n1 2:1 2:1', {}, 'line 2 of toy.txt'),
-        ('1 1:1\n\n1 5:2', dict(n_features=4), 'row 1 of toy.txt has a feature beyond'),
-        ('1 1:inf', {}, 'value inf at row 0'),
-        ('1 1:2\n1 1:1e39', {}, 'value inf at row 1 of toy.txt: expected a finite number within'),
-        ('1.5 1:1', {}, 'label 1.5 at row 0 of toy.txt: expected a whole number'),
-        ('nan 1:1', {}, 'label nan at row 0'),
-        ('2 3 4\n1 0:1\n2 1:1\n3 2:1', {}, 'has 3 rows up to its end (line 4), but its header'),
-        ('3 3 4\n1 0:1\n2 1:1\n', {}, 'has 2 rows up to its end (line 3), but its header'),
-        ('1 3 4\n1 3:1\n', {}, 'row 0 of toy.txt has a feature beyond the last of n_features=3'),
-        ('1 3 4\n7 0:1\n', {}, 'label 7 at row 0 of toy.txt: expected 0..3'),
-        ('1 3 4\n-1 0:1\n', {}, 'label -1 at row 0'),
-        ('99999999999 3 4\n', {}, "'99999999999 3 4' at line 1"),
-    ],
-)
-def test_sparse_text_errors(text, options, words):
-    with pytest.raises(ValueError) as caught:
-        data.read_sparse(as_file(text), **options)
-    assert words in str(caught.value) and '\n' not in str(caught.value)
 
 
 def test_a_header_may_name_as_many_columns_as_there_are_ids():
@@ -241,66 +216,12 @@ def test_a_header_may_name_as_many_columns_as_there_are_ids():
 ARFF = '@relation toy\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {red,blue}\n@data\n'
 
 
-@pytest.mark.parametrize(
-    'text, labels, words',
-    [
-        (ARFF + '{0 1,1 1', (), "'{0 1,1 1' at line 6 of toy.txt"),
-        (ARFF + '{0 1,9 1}', (), 'expected columns 0..2'),
-        (ARFF + '{0 1,2 green}', (), 'at line 6 of toy.txt'),
-        (ARFF + '{0 1,0 2}', (), 'a column appears twice'),
-        (ARFF + '{0 1;1 1}', (), 'at line 6'),
-        (ARFF + '{0 nan}', (), 'value nan at row 0 of toy.txt'),
-        (ARFF + '1,0', (), '2 values, expected 3'),
-        (ARFF + '1,0,?', (), 'at line 6'),
-        (ARFF, ['z'], "label 'z' is no column of toy.txt"),
-        ('@relation toy\n@attribute a string\n@data\n', (), 'line 2'),
-        ('@relation toy\nattribute a numeric\n@data\n', (), 'line 2'),
-        ('@relation toy\n@attribute a numeric\n', (), 'line 2 without @data'),
-    ],
-)
-def test_arff_errors(text, labels, words):
-    with pytest.raises(ValueError) as caught:
-        data.formats.read_arff(as_file(text), labels)
-    assert words in str(caught.value) and '\n' not in str(caught.value)
-
-
 HUGE_NPY = (
     b'\x93NUMPY\x01\0v\0'
     + b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000, 3), }".ljust(117)
     + b'\n'
     + bytes(100)
 )
-
-
-@pytest.mark.parametrize(
-    'read, raw, words',
-    [
-        (data.formats.read_idx, b'\0\0\x08', 'at byte 0'),
-        (data.formats.read_idx, b'\0\0\x07\x01\0\0\0\1\0', 'is it an IDX file'),
-        (data.formats.read_idx, b'\0\0\x08\x02' + b'\xff' * 8 + bytes(50), 'ends at byte 62'),
-        (data.formats.read_idx, b'\0\0\x08\x01\0\0\0\x01ab', 'ends at byte 10, but'),
-        (data.read_triplets, b'\x93NUMPY\x01\0\x05\0hello', 'cannot be read up to its end'),
-        (data.read_triplets, HUGE_NPY, 'toy.txt'),
-        (data.read_triplets, b'1,2,3\n4,5\n', 'line 2 of toy.txt'),
-        (data.read_triplets, b'1,2,-3\n', '-3 at row 0, column 3 of toy.txt'),
-        (data.read_triplets, b'1,2,3\n4,5,1.5\n', 'line 2 of toy.txt'),
-        (data.read_triplets, b'# nothing\n', 'no line of numbers'),
-        (data.read_triplets, b'1,2,' + b'9' * 5000 + b'\n', 'line 1 of toy.txt'),
-        (data.read_ratings, b'1::2::3::4\n1::2::1e999::4\n', 'inf at row 1, column 3'),
-        (data.read_ratings, b'1::2::3::4\n1::2::x::4\n', 'line 2 of toy.txt'),
-        (data.read_edges, b'1 2 3\n', 'line 1 of toy.txt has 3 fields, expected 2'),
-        (data.read_table, b'a,b\n1,x\n2,y,z\n', 'line 3 of toy.txt has 3 fields'),
-        (data.read_table, b'a,b\n1,x\n\nx,y\n', 'line 4 of toy.txt'),
-        (data.read_table, b'a,b\n1,x\n\ninf,x\n', "line 4 of toy.txt, column 'a': 'inf' is not"),
-        (data.read_triplets, b'MATLAB 7.3 MAT-file' + bytes(200), 'cannot be read up to its end'),
-        (data.read_triplets, saved(savemat, {'other': np.eye(3)}), "no numeric matrix 'triplets'"),
-        (data.read_triplets, saved(savemat, {'triplets': 'text'}), "no numeric matrix 'triplets'"),
-    ],
-)
-def test_table_errors(read, raw, words):
-    with pytest.raises(ValueError) as caught:
-        read(as_file(raw))
-    assert words in str(caught.value) and '\n' not in str(caught.value)
 
 
 def test_npy_with_objects_is_not_opened(tmp_path):
@@ -317,12 +238,8 @@ def test_npy_with_objects_is_not_opened(tmp_path):
 
 
 def test_a_missing_file_is_file_not_found(tmp_path):
-    for read in (
-        data.read_sparse,
-        data.formats.read_arff,
-        data.read_triplets,
-        data.formats.read_idx,
-    ):
+    cases = [data.read_sparse, data.formats.read_arff, data.read_triplets, data.formats.read_idx]
+    for read in cases:
         with pytest.raises(FileNotFoundError):
             read(tmp_path / 'none.txt')
 
@@ -383,42 +300,11 @@ def samples():
 
 
 TOKENS = [
-    b'',
-    b'\0',
-    b'\n',
-    b'\r\n',
-    b' ',
-    b',',
-    b':',
-    b'::',
-    b'\t',
-    b'{',
-    b'}',
-    b'-',
-    b'_',
-    b'.',
-    b'e',
-    b'nan',
-    b'inf',
-    b'1e999',
-    b'999999999999999999999',
-    b'-1',
-    b'0x10',
-    b'?',
-    b"'",
-    b'"',
-    b'#',
-    b'%',
-    b'@data',
-    b'@attribute ',
-    b'2147483648',
-    b'\xff\xfe',
-    b'\xd9\xa3',
-    b'<label name="',
-    b'9' * 5000,
-    b'\x1f\x8b',
-    b'PK\3\4',
-]
+    b'', b'\0', b'\n', b'\r\n', b' ', b',', b':', b'::', b'\t', b'{', b'}', b'-', b'_', b'.',
+    b'e', b'nan', b'inf', b'1e999', b'999999999999999999999', b'-1', b'0x10', b'?', b"'", b'"',
+    b'#', b'%', b'@data', b'@attribute ', b'2147483648', b'\xff\xfe', b'\xd9\xa3',
+    b'<label name="', b'9' * 5000, b'\x1f\x8b', b'PK\3\4',
+]  # fmt: skip
 
 
 def mutated(raw, rng):
@@ -462,16 +348,6 @@ def test_malformed_input_is_refused_with_a_place():
         except Exception as error:
             raise AssertionError(f'{type(error).__name__}: {error} for {text!r}') from error
     assert refused > n / 3
-
-
-@pytest.mark.filterwarnings('ignore')
-@settings(max_examples=150, deadline=None)
-@given(st.binary(max_size=200), st.sampled_from(range(16)))
-def test_any_bytes_are_read_or_refused(raw, which):
-    try:
-        samples()[which][0](as_file(raw))
-    except ValueError as error:
-        assert PLACE.search(str(error)) and '\n' not in str(error), str(error)
 
 
 # ------------------------------------------------------------------------------- many forms
@@ -542,9 +418,97 @@ def workbook():
     return file.getvalue()
 
 
-@pytest.mark.parametrize(
-    'raw, options, words',
-    [
+REFUSED = {  # reader -> what it is given, options, words of what is said
+    data.read_sparse: [
+        ('1 1:2\n1 2:x', {}, 'line 2 of toy.txt'),
+        ('1 1:2 3', {}, "line 1 of toy.txt: expected \"label,label index:value index:value\""),
+        ('1,,2 1:2', {}, "got '1,,2 1:2'"),
+        ('1 0:2', {}, 'indices from 1'),
+        ('1 1:1\n1 2:1 2:1', {}, 'line 2 of toy.txt'),
+        ('1 1:1\n\n1 5:2', dict(n_features=4), 'row 1 of toy.txt has a feature beyond'),
+        ('1 1:inf', {}, 'value inf at row 0'),
+        ('1 1:2\n1 1:1e39', {}, 'value inf at row 1 of toy.txt: expected a finite number within'),
+        ('1.5 1:1', {}, 'label 1.5 at row 0 of toy.txt: expected a whole number'),
+        ('nan 1:1', {}, 'label nan at row 0'),
+        ('2 3 4\n1 0:1\n2 1:1\n3 2:1', {}, 'has 3 rows up to its end (line 4), but its header'),
+        ('3 3 4\n1 0:1\n2 1:1\n', {}, 'has 2 rows up to its end (line 3), but its header'),
+        ('1 3 4\n1 3:1\n', {}, 'row 0 of toy.txt has a feature beyond the last of n_features=3'),
+        ('1 3 4\n7 0:1\n', {}, 'label 7 at row 0 of toy.txt: expected 0..3'),
+        ('1 3 4\n-1 0:1\n', {}, 'label -1 at row 0'),
+        ('99999999999 3 4\n', {}, "'99999999999 3 4' at line 1"),
+        ('1 0:2 1:3\n', {}, 'does the file count from 0? then say first_index=0'),
+        ('1 2:2 2:3\n', {}, 'index 2 stands twice'),
+        ('1 3:2 2:3 2:1\n', {}, 'index 2 stands twice'),
+        ('2 4\n1 1:1\n', {}, 'with three numbers'),
+        ('', {}, 'no row up to its end'),
+        ('# nothing\n\n', {}, 'no row up to its end'),
+    ],
+    data.formats.read_arff: [
+        (ARFF + '{0 1,1 1', {}, "'{0 1,1 1' at line 6 of toy.txt"),
+        (ARFF + '{0 1,9 1}', {}, 'expected columns 0..2'),
+        (ARFF + '{0 1,2 green}', {}, 'at line 6 of toy.txt'),
+        (ARFF + '{0 1,0 2}', {}, 'a column appears twice'),
+        (ARFF + '{0 1;1 1}', {}, 'at line 6'),
+        (ARFF + '{0 nan}', {}, 'value nan at row 0 of toy.txt'),
+        (ARFF + '1,0', {}, '2 values, expected 3'),
+        (ARFF + '1,0,?', {}, 'at line 6'),
+        (ARFF, dict(labels=['z']), "label 'z' is no column of toy.txt"),
+        ('@relation toy\n@attribute a string\n@data\n', {}, 'line 2'),
+        ('@relation toy\nattribute a numeric\n@data\n', {}, 'line 2'),
+        ('@relation toy\n@attribute a numeric\n', {}, 'line 2 without @data'),
+    ],
+    data.formats.read_idx: [
+        (b'\0\0\x08', {}, 'at byte 0'),
+        (b'\0\0\x07\x01\0\0\0\1\0', {}, 'is it an IDX file'),
+        (b'\0\0\x08\x02' + b'\xff' * 8 + bytes(50), {}, 'ends at byte 62'),
+        (b'\0\0\x08\x01\0\0\0\x01ab', {}, 'ends at byte 10, but'),
+    ],
+    data.read_triplets: [
+        (b'\x93NUMPY\x01\0\x05\0hello', {}, 'cannot be read up to its end'),
+        (HUGE_NPY, {}, 'toy.txt'),
+        (b'1,2,3\n4,5\n', {}, 'line 2 of toy.txt'),
+        (b'1,2,-3\n', {}, '-3 at row 0, column 3 of toy.txt'),
+        (b'1,2,3\n4,5,1.5\n', {}, 'line 2 of toy.txt'),
+        (b'# nothing\n', {}, 'no line of numbers'),
+        (b'1,2,' + b'9' * 5000 + b'\n', {}, 'line 1 of toy.txt'),
+        (b'MATLAB 7.3 MAT-file' + bytes(200), {}, 'cannot be read up to its end'),
+        (saved(savemat, {'other': np.eye(3)}), {}, "no numeric matrix 'triplets'"),
+        (saved(savemat, {'triplets': 'text'}), {}, "no numeric matrix 'triplets'"),
+    ],
+    data.read_ratings: [
+        (b'1::2::3::4\n1::2::1e999::4\n', {}, 'inf at row 1, column 3'),
+        (b'1::2::3::4\n1::2::x::4\n', {}, 'line 2 of toy.txt'),
+        (',user,item,stars\n0,1,10,3.5\n', {}, 'line 1 of toy.txt has a column without a name'),
+        ('"",user,item\n0,1,10\n', {}, 'column without a name'),
+        ('Unnamed: 0,user,item\n0,1,10\n', {}, 'column without a name'),
+        ('1;10;1,234\n', {}, "'1,234' is 1.234 or 1234"),
+        ('1,5;10;3\n', {}, 'line 1 of toy.txt'),
+    ],
+    data.read_edges: [(b'1 2 3\n', {}, 'line 1 of toy.txt has 3 fields, expected 2')],
+    data.read_table: [
+        (b'a,b\n1,x\n2,y,z\n', {}, 'line 3 of toy.txt has 3 fields'),
+        (b'a,b\n1,x\n\nx,y\n', {}, 'line 4 of toy.txt'),
+        (b'a,b\n1,x\n\ninf,x\n', {}, "line 4 of toy.txt, column 'a': 'inf' is not"),
+        ('a,b,y\n1,2,x\n', dict(target=5), 'target is 5, but line 1 of toy.txt has 3 columns'),
+        ('a,b,y\n1,2,x\n', dict(target=-4), 'expected -3..2'),
+        ('a,b,y\n1,2,x\n', dict(target=1.0), 'target is 1.0, expected a position or a heading'),
+        ('a,b,y\n1,2,x\n', dict(target='z'), "no column 'z'"),
+        ('1,2,x\n', dict(target='x0', header=False), "no column 'x0'"),
+        ('a,y\n1,x\n2,\n', {}, "the word in column 'y' at line 3 of toy.txt is missing ('')"),
+        ('a,y\n1,x\n2, NA\n', {}, "is missing ('NA')"),
+        ('a,y\n1,x\n2,?\n', {}, "is missing ('?')"),
+        ('a,y\n1,x\n,z\n', {}, "line 3 of toy.txt, column 'a': '' is not a finite number"),
+        ('a;y\n1,234;x\n5,678;z\n', {}, "line 2 of toy.txt, column 'a': '1,234' is 1.234 or 1234"),
+        ('a;b;y\n1,5;2.5;x\n', {}, "'1,5' at line 2 and '2.5' at line 2"),
+        ('a;b;y\n1.234,5;2;x\n', {}, "expected one decimal sign"),
+        ('a;b;y\n1.234;2,5;x\n', {}, "'2,5' at line 2 and '1.234' at line 2"),
+        ('5.1,3.5,x\n4.9,3.0,z\n', {}, 'holds numbers'),
+        ('a,b,y\n1,2,x\n', dict(header=False), "column 'x0': 'a' is not a finite number"),
+        ('a,b,y\n1,2,x\n', dict(header=False), 'or say header=True'),
+        ('a b y\n1 2 x\n', {}, 'line 1 of toy.txt has one field'),
+        ('a,a,y\n1,2,x\n', dict(target='a'), "the heading 'a' in columns 1 and 2"),
+    ],
+    data.read_fields: [
         ('a\npêche\n'.encode('latin-1'), {}, "byte b'\\xea' at line 2 of toy.txt is not utf-8"),
         ('a\npêche\n'.encode('latin-1'), {}, 'encoding="cp1252"'),
         ('a\npêche\n'.encode('utf-16-le'), {}, 'encoding="utf-16-le"'),
@@ -562,12 +526,16 @@ def workbook():
         (b'\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1' + bytes(9), {}, 'is an Excel workbook'),
         (b'\x28\xb5\x2f\xfd' + bytes(9), {}, 'is packed with zstd'),
     ],
-)
-def test_fields_that_are_refused(raw, options, words):
+}
+EACH = [(read, *row) for read, rows in REFUSED.items() for row in rows]
+
+
+@pytest.mark.parametrize('read, raw, options, words', EACH)
+def test_what_is_refused(read, raw, options, words):
     with pytest.raises(ValueError) as caught:
-        data.read_fields(as_file(raw), **options)
+        read(as_file(raw), **options)
     assert words in str(caught.value) and '\n' not in str(caught.value)
-    assert PLACE.search(str(caught.value))
+    assert words.startswith('encoding') or 'toy.txt' in str(caught.value)
 
 
 def test_a_column_that_is_not_there():
@@ -594,14 +562,11 @@ def test_a_column_that_is_not_there():
         ('1,234', '.', 'not a finite number'),
         ('1.234,5', None, 'not a finite number'),
         ('1.5', ',', 'not a finite number'),
-        ('', None, 'not a finite number'),
-        ('nan', None, 'not a finite number'),
-        ('-inf', None, 'not a finite number'),
-        ('1e999', None, 'not a finite number'),
-        ('1_000', None, 'not a finite number'),
-        ('٣', None, 'not a finite number'),
-        ('B+', None, 'not a finite number'),
         ('1', ';', "decimal is ';'"),
+        *[
+            (text, None, 'not a finite number')
+            for text in ('', 'nan', '-inf', '1e999', '1_000', '٣', 'B+')
+        ],
     ],
 )
 def test_numbers(text, decimal, value):
@@ -610,35 +575,6 @@ def test_numbers(text, decimal, value):
             parse_number(text, decimal)
     else:
         assert parse_number(text, decimal) == value
-
-
-@pytest.mark.parametrize(
-    'text, options, words',
-    [
-        ('a,b,y\n1,2,x\n', dict(target=5), 'target is 5, but line 1 of toy.txt has 3 columns'),
-        ('a,b,y\n1,2,x\n', dict(target=-4), 'expected -3..2'),
-        ('a,b,y\n1,2,x\n', dict(target=1.0), 'target is 1.0, expected a position or a heading'),
-        ('a,b,y\n1,2,x\n', dict(target='z'), "no column 'z'"),
-        ('1,2,x\n', dict(target='x0', header=False), "no column 'x0'"),
-        ('a,y\n1,x\n2,\n', {}, "the word in column 'y' at line 3 of toy.txt is missing ('')"),
-        ('a,y\n1,x\n2, NA\n', {}, "is missing ('NA')"),
-        ('a,y\n1,x\n2,?\n', {}, "is missing ('?')"),
-        ('a,y\n1,x\n,z\n', {}, "line 3 of toy.txt, column 'a': '' is not a finite number"),
-        ('a;y\n1,234;x\n5,678;z\n', {}, "line 2 of toy.txt, column 'a': '1,234' is 1.234 or 1234"),
-        ('a;b;y\n1,5;2.5;x\n', {}, "'1,5' at line 2 and '2.5' at line 2"),
-        ('a;b;y\n1.234,5;2;x\n', {}, "expected one decimal sign"),
-        ('a;b;y\n1.234;2,5;x\n', {}, "'2,5' at line 2 and '1.234' at line 2"),
-        ('5.1,3.5,x\n4.9,3.0,z\n', {}, 'holds numbers'),
-        ('a,b,y\n1,2,x\n', dict(header=False), "column 'x0': 'a' is not a finite number"),
-        ('a,b,y\n1,2,x\n', dict(header=False), 'or say header=True'),
-        ('a b y\n1 2 x\n', {}, 'line 1 of toy.txt has one field'),
-        ('a,a,y\n1,2,x\n', dict(target='a'), "the heading 'a' in columns 1 and 2"),
-    ],
-)
-def test_tables_that_are_refused(text, options, words):
-    with pytest.raises(ValueError) as caught:
-        data.read_table(as_file(text), **options)
-    assert words in str(caught.value) and '\n' not in str(caught.value)
 
 
 def test_tables_that_are_read():
@@ -666,22 +602,6 @@ def test_ratings_in_other_forms(text, rows):
     assert [column.tolist() for column in found[:3]] == rows
     utf16 = data.read_ratings(as_file(text.encode('utf-16')))
     assert [column.tolist() for column in utf16[:3]] == rows
-
-
-@pytest.mark.parametrize(
-    'text, words',
-    [
-        (',user,item,stars\n0,1,10,3.5\n', 'line 1 of toy.txt has a column without a name'),
-        ('"",user,item\n0,1,10\n', 'column without a name'),
-        ('Unnamed: 0,user,item\n0,1,10\n', 'column without a name'),
-        ('1;10;1,234\n', "'1,234' is 1.234 or 1234"),
-        ('1,5;10;3\n', 'line 1 of toy.txt'),
-    ],
-)
-def test_ratings_that_are_refused(text, words):
-    with pytest.raises(ValueError) as caught:
-        data.read_ratings(as_file(text))
-    assert words in str(caught.value)
 
 
 # ------------------------------------------------------------------------------- what a label says
@@ -759,11 +679,8 @@ def test_arff_words_and_weights():
     with pytest.raises(ValueError, match='weight -1.0 at row 0 of toy.txt'):
         arff_of('{red,blue}', 'blue,1,{-1}')
     with pytest.raises(ValueError, match='sample_weight'):
-        data.prepare(
-            formats.Multilabel(
-                csr_array(np.eye(2)), np.arange(2), np.arange(3), sample_weight=np.ones(2)
-            )
-        )
+        rows = csr_array(np.eye(2)), np.arange(2), np.arange(3)
+        data.prepare(formats.Multilabel(*rows, sample_weight=np.ones(2)))
 
 
 @pytest.mark.parametrize(
@@ -829,21 +746,3 @@ def test_sparse_text_as_found(raw):
     found = data.read_sparse(as_file(raw))
     assert found.features.toarray().tolist() == [[2, 0, 1], [0, 3, 0]]
     assert found.features.has_sorted_indices and found.label_ids.tolist() == [1, 2]
-
-
-@pytest.mark.parametrize(
-    'text, words',
-    [
-        ('1 0:2 1:3\n', 'does the file count from 0? then say first_index=0'),
-        ('1 2:2 2:3\n', 'index 2 stands twice'),
-        ('1 3:2 2:3 2:1\n', 'index 2 stands twice'),
-        ('2 4\n1 1:1\n', 'with three numbers'),
-        ('', 'no row up to its end'),
-        ('# nothing\n\n', 'no row up to its end'),
-    ],
-)
-def test_sparse_text_that_is_refused(text, words):
-    with pytest.raises(ValueError) as caught:
-        data.read_sparse(as_file(text))
-    assert words in str(caught.value) and PLACE.search(str(caught.value))
-    assert 'toy.txt' in str(caught.value)

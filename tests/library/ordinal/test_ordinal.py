@@ -7,19 +7,13 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
-from extreme_opt.core import (
-    LBFGS,
-    SGD,
-    LeastSquares,
-    check_descend,
-    check_gradient,
-    iterate,
-    minimize,
-)
+from extreme_opt.core import LBFGS, SGD, check_descend, check_gradient, iterate, minimize
 from extreme_opt.core.checks import expect_fail
 from extreme_opt.core.run import FitDiverged
 from extreme_opt.core.step_sizes import SBB, FixedStep
@@ -32,16 +26,18 @@ from extreme_opt.ordinal import (
     STE,
     TSTE,
     Comparisons,
-    GramComparisons,
     Hinge,
     OrdinalEmbedding,
+    choose_components,
     contradictions,
     drop_degenerate,
+    embedding,
     flip_labels,
     merge_comparisons,
     procrustes,
     triplet_error,
 )
+from extreme_opt.ordinal import study as module
 from extreme_opt.ordinal.comparisons import check_comparisons, orient
 from extreme_opt.ordinal.embedding import KernelMap
 from extreme_opt.ordinal.losses import CallableLoss, PairLoss
@@ -84,14 +80,8 @@ def test_lazy_is_dense(dtype, size):
     for loss, rows, ridge, share in itertools.product(
         LOSSES[::2], (answers(), fours()), (0.0, 2.0), (1.0, 0.1)
     ):
-        problem = Comparisons(
-            rows,
-            3,
-            loss,
-            ridge=ridge,
-            dtype=dtype,
-            weights=np.random.default_rng(0).random(len(rows)) + 0.1,
-        )
+        weights = np.random.default_rng(0).random(len(rows)) + 0.1
+        problem = Comparisons(rows, 3, loss, ridge=ridge, dtype=dtype, weights=weights)
         old, batch = problem.init_params(0), problem.draw(np.random.default_rng(1), 4 * size * 10)
         full, kept = problem.svrg_anchor(old)
         lazy, dense = old.copy(), old.copy()
@@ -116,10 +106,8 @@ def test_a_strong_ridge_does_not_underflow():
 
 def test_quadruplets_with_a_shared_anchor_are_triplets():
     rows = answers()
-    three, four = (
-        Comparisons(rows, 2, CKL()),
-        Comparisons(np.insert(rows, 2, rows[:, 0], axis=1), 2, CKL()),
-    )
+    three = Comparisons(rows, 2, CKL())
+    four = Comparisons(np.insert(rows, 2, rows[:, 0], axis=1), 2, CKL())
     params = three.init_params(1)
     np.testing.assert_allclose(three.loss(params), four.loss(params))
     np.testing.assert_allclose(three.grad(params), four.grad(params), atol=1e-15)
@@ -128,37 +116,11 @@ def test_quadruplets_with_a_shared_anchor_are_triplets():
 def test_weights_are_copies():
     rows = answers(n_terms=100)
     merged, counts = merge_comparisons(np.concatenate([rows, rows[:30], rows[:10]]))
-    one, other = (
-        Comparisons(np.concatenate([rows, rows[:30], rows[:10]]), 2, TSTE()),
-        Comparisons(merged, 2, TSTE(), int(rows.max()) + 1, weights=counts),
-    )
+    one = Comparisons(np.concatenate([rows, rows[:30], rows[:10]]), 2, TSTE())
+    other = Comparisons(merged, 2, TSTE(), int(rows.max()) + 1, weights=counts)
     params = one.init_params(2)
     np.testing.assert_allclose(one.loss(params), other.loss(params))
     np.testing.assert_allclose(one.grad(params), other.grad(params), atol=1e-15)
-
-
-def test_curvature_bounds_every_draw():
-    "No draw meets more curvature than `smoothness` says; a batch of one draw repeated does."
-    for loss in (STE(), TSTE(3.0), CKL(0.5)):
-        problem, rng = Comparisons(answers(), 2, loss), np.random.default_rng(0)
-        at = problem.init_params(0)
-        for q in range(0, problem.n_terms, 7):
-            way = 1e-5 * rng.normal(size=at.size)
-            change = problem.grad_at(at + way, np.array([q])) - problem.grad_at(
-                at - way, np.array([q])
-            )
-            assert np.linalg.norm(change) <= 2 * np.linalg.norm(way) * problem.smoothness(at)
-        met = []
-        for q in range(0, problem.n_terms, 7):
-            repeated, way = np.full(100, q), np.zeros((problem.n_objects, 2))
-            way[problem.triplets[q]] = 1e-5 * rng.normal(size=(problem.triplets.shape[1], 2))
-            way = way.ravel()
-            change = problem.grad_at(at + way, repeated) - problem.grad_at(at - way, repeated)
-            met.append(np.linalg.norm(change) / np.linalg.norm(2 * way))
-        assert max(met) > problem.smoothness(at, 100) or not isinstance(loss, STE)
-        assert (
-            problem.smoothness(at) > problem.smoothness(at, 5) > problem.smoothness(at, 10**9) > 0
-        )
 
 
 @pytest.mark.parametrize('loss', [STE(), TSTE(1.0), CKL(), Hinge(), SOE()], ids=repr)
@@ -173,11 +135,8 @@ def test_the_automatic_step_never_blows_up(loss):
             problem, SVRG(SBB(), size), scale * problem.init_params(seed), max_iter=15, seed=seed
         )
         losses = run.column('loss')
-        assert (
-            np.isfinite(losses).all()
-            and losses.max() <= 1.15 * losses[0]
-            and losses[-1] < losses[0]
-        ), (seed, size, scale)
+        assert np.isfinite(losses).all() and losses.max() <= 1.15 * losses[0], (seed, size, scale)
+        assert losses[-1] < losses[0], (seed, size, scale)
 
 
 def test_states_of_svrg_are_fixed_and_counted():
@@ -193,21 +152,11 @@ def test_svrg_on_another_problem():
     from extreme_opt.softmax import DoubleSum
 
     rng = np.random.default_rng(0)
-    squares = LeastSquares(rng.normal(size=(40, 3)), rng.normal(size=40), ridge=0.5)
-    best = np.linalg.solve(
-        squares.features.T @ squares.features + 0.5 * np.eye(3),
-        squares.features.T @ squares.targets,
-    )
-    run = minimize(squares, SVRG(FixedStep(1e-3), batch_size=4), max_iter=100)
-    np.testing.assert_allclose(run.state.params, best, atol=1e-8)
     softmax = DoubleSum(rng.normal(size=(30, 4)), rng.integers(5, size=30), 5, dtype=np.float64)
     run = minimize(softmax, SVRG(FixedStep(0.02), batch_size=3), max_iter=10)
     assert run.history[-1]['loss'] < run.history[0]['loss'] and run.state.n_epochs == 30
-    with expect_fail(
-        TypeError,
-        contains='needs `smoothness` for its automatic settings, which LeastSquares does not have',
-    ):
-        minimize(squares, SVRG(), max_iter=1)
+    with expect_fail(TypeError, contains='needs `smoothness` for its automatic settings, which'):
+        minimize(softmax, SVRG(), max_iter=1)
 
 
 def test_losses_at_the_ends_of_the_numbers():
@@ -240,6 +189,7 @@ def test_error_counts_ties_and_nan():
         ([], 'shape (0,)'),
         ([[0, 1, 1, 0]], 'both pairs are the same'),
         ([[None, 1, 2]], 'no entry (None) at row 0, column 0'),
+        (np.array([[0, 1, 2], [2, 'b', 0]], object), "triplets holds 'b' at (1, 1)"),
     ],
 )
 def test_bad_rows_are_one_clear_line(rows, words):
@@ -262,44 +212,20 @@ def test_orient_and_flips():
         orient(rows[:1], [1], ties='keep')
 
 
-def test_estimator_takes_part_in_grid_search():
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
-
-    rows = answers(15, 400)
-    y = np.where(np.arange(400) % 2, 1, -1)
-    questions = np.where(y[:, None] > 0, rows, rows[:, [0, 2, 1]])
-    search = GridSearchCV(
-        OrdinalEmbedding(loss='ste', n_objects=15), {'n_components': [1, 2]}, cv=2
-    ).fit(questions, y)
-    assert search.best_params_ == {'n_components': 2}
-    assert make_pipeline(OrdinalEmbedding()).fit(questions, y).score(questions, y) > 0.7
-
-
 @pytest.mark.parametrize(
     'settings',
-    [dict(solver=solver) for solver in ('svrg', 'gd', 'sgd', 'lbfgs', 'gram')]
-    + [dict(solver='svrg', step_rule=rule) for rule in ('sbb', 'bb', 'fixed', 'damped')]
-    + [dict(loss=loss) for loss in ('tste', 'ckl', 'gnmds', 'soe')]
-    + [
-        dict(dtype='float32'),
-        dict(solver='svrg', batch_size=10),
-        dict(ridge=0.1),
-        dict(n_init=2),
-        dict(solver='svrg', stabilizer=0.05),
+    [
+        dict(solver='svrg', dtype='float32', batch_size=10, stabilizer=0.05),
+        dict(solver='gram'),
+        dict(solver='gd', loss='tste'),
     ],
     ids=str,
 )
-def test_every_setting_fits(settings):
+def test_settings_of_few_fits(settings):
     rows = answers(15, 600, noise=0.0)
-    model = OrdinalEmbedding(2, **({'max_epochs': 30} | settings)).fit(rows)
-    assert model.score(rows) == pytest.approx(1 - model.error_) and model.error_ < (
-        0.45 if settings.get('step_rule') == 'bb' else 0.25
-    )
-    assert (
-        model.embedding_.dtype == np.dtype(settings.get('dtype', 'float64'))
-        and np.abs(model.embedding_.mean(0)).max() < 1e-5
-    )
+    model = OrdinalEmbedding(2, max_epochs=30, **settings).fit(rows)
+    assert model.embedding_.dtype == np.dtype(settings.get('dtype', 'float64'))
+    assert model.score(rows) == pytest.approx(1 - model.error_) and model.error_ < 0.25
 
 
 def test_estimator_on_odd_data(tmp_path):
@@ -317,9 +243,8 @@ def test_estimator_on_odd_data(tmp_path):
         warnings.simplefilter('always')
         model = OrdinalEmbedding(1, n_objects=9, solver='lbfgs').fit([[0, 1, 7], [7, 1, 0]])
     assert len(caught) == 1 and '6 of 9 objects are in no comparison' in str(caught[0].message)
-    assert (
-        model.predict([[0, 1, 8], [0, 1, 7]]).tolist() == [0, 1] and model.score([[0, 8, 1]]) == 0
-    )
+    assert model.predict([[0, 1, 8], [0, 1, 7]]).tolist() == [0, 1]
+    assert model.score([[0, 8, 1]]) == 0
     ties = OrdinalEmbedding(1, ties='half', solver='lbfgs', max_epochs=200).fit([[0, 1, 2]], [0])
     assert abs(ties.decision_function([[0, 1, 2]])[0]) < 1e-3  # called even
     with expect_fail(ValueError, contains='every answer is a tie'):
@@ -431,19 +356,6 @@ def test_a_loss_with_a_call_of_its_own_is_not_replaced_by_the_kernel():
     np.testing.assert_allclose(own.grad(own.init_params()), 2 * once.grad(once.init_params()))
 
 
-@pytest.mark.parametrize('n_objects', [11.5, 12.0, '12', np.nan, 0, -3])
-def test_a_number_of_objects_is_a_whole_number(n_objects):
-    rows = [[0, 1, 11], [2, 3, 4]]
-    for use in (
-        lambda: Comparisons(rows, 2, n_objects=n_objects),
-        lambda: GramComparisons(rows, n_objects=n_objects),
-        lambda: OrdinalEmbedding(n_objects=n_objects).fit(rows),
-    ):
-        with expect_fail(ValueError, contains=f'n_objects={n_objects!r} is '):
-            use()
-    assert Comparisons(rows, 2, n_objects=np.int64(12)).n_objects == 12
-
-
 @pytest.mark.parametrize(
     'dtype', ['uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int64', 'float64', object]
 )
@@ -458,43 +370,6 @@ def test_ids_of_every_type_that_holds_whole_numbers(dtype):
     assert model.names_ is None and model.score(typed) == wanted.score(rows)
     if dtype != 'float64':
         assert Triplets(typed).n_objects == 15
-
-
-def test_rows_of_mixed_types_are_one_clear_line():
-    rows = np.array([[0, 1, 2], [2, 'b', 0]], object)
-    for use in (check_comparisons, OrdinalEmbedding(1).fit):
-        with expect_fail(
-            ValueError,
-            contains=(
-                "triplets holds 'b' at (1, 1), but object ids are whole numbers, and names are text"
-            ),
-        ):
-            use(rows)
-
-
-@pytest.mark.parametrize(
-    'y, words',
-    [
-        (['first', 'second'], "answers[0] is 'first', but True or False"),
-        ([1, None], 'answers[1] is missing (None)'),
-        (np.array([True, 'no'], object), '1 booleans and 1 others'),
-        ([1, np.nan], 'answers[1] is missing (nan)'),
-        ([1], 'answers has shape (1,), but there are 2 questions'),
-    ],
-)
-def test_answers_that_are_none_are_one_clear_line(y, words):
-    rows = [[0, 1, 2], [2, 1, 0]]
-    model = OrdinalEmbedding(1, solver='lbfgs').fit(rows)
-    for use in (
-        lambda: orient(rows, y),
-        lambda: OrdinalEmbedding(1).fit(rows, y),
-        lambda: model.score(rows, y),
-    ):
-        with expect_fail(ValueError, contains=words):
-            use()
-    np.testing.assert_array_equal(
-        orient(rows, np.array([True, False], object))[0], orient(rows, [1, -1])[0]
-    )
 
 
 def told(model, rows, **more):
@@ -515,11 +390,8 @@ def test_a_fit_that_has_not_converged_says_so_and_names_a_setting():
     ]
     for changed, words in cases:
         said = told(OrdinalEmbedding(**changed), rows)
-        assert (
-            len(said) == 1
-            and said[0].startswith('OrdinalEmbedding.fit did not converge: ')
-            and words in said[0]
-        ), (changed, said)
+        assert len(said) == 1 and words in said[0], (changed, said)
+        assert said[0].startswith('OrdinalEmbedding.fit did not converge: ')
         assert (
             set(re.findall(r'[a-z]+_[a-z]+|solver|tol\b', said[0].rpartition(';')[2])) <= settings
         )
@@ -535,11 +407,8 @@ def test_comparisons_that_fall_into_groups_are_told():
     ]
     assert told(OrdinalEmbedding(), np.concatenate([rows, rows + 12, [[0, 12, 1]]])) == []
     said = told(OrdinalEmbedding(n_objects=30), np.concatenate([rows, rows + 12]))
-    assert (
-        len(said) == 2
-        and '6 of 30 objects are in no comparison' in said[0]
-        and '2 groups' in said[1]
-    )
+    assert len(said) == 2 and '6 of 30 objects are in no comparison' in said[0]
+    assert '2 groups' in said[1]
 
 
 @pytest.mark.parametrize('changed', [dict(solver='sgd'), dict(solver='svrg', step_rule='fixed')])
@@ -550,15 +419,6 @@ def test_a_diverged_map_gives_nobody_a_place(changed):
         model.fit(rows, features=features)
     with expect_fail(NotFittedError, contains='not fitted'):
         model.transform(features)
-
-
-def test_n_iter_is_that_of_the_kept_start():
-    rows = answers(15, 400, noise=0.1)
-    for seed in range(5):
-        model = OrdinalEmbedding(
-            solver='lbfgs', n_init=3, tol=1e-3, max_epochs=500, random_state=seed
-        ).fit(rows)
-        assert model.n_iter_ == model.run_.state.n_iter
 
 
 @pytest.mark.parametrize('loss', ['ste', 'gnmds', 'soe', 'tste', 'ckl'])
@@ -574,8 +434,6 @@ def test_default_fits_end_by_their_stop_rule(loss, noise, n_objects):
 
 
 def test_the_default_solver_goes_by_the_number_of_comparisons(monkeypatch):
-    from extreme_opt.ordinal import embedding
-
     rows = answers(15, 400, noise=0.1)
     monkeypatch.setattr(embedding, '_MOST_LBFGS', 399)
     assert OrdinalEmbedding(n_init=1, tol=1e-2).fit(rows).solver_ == 'svrg'
@@ -603,8 +461,6 @@ def test_a_fit_ends_where_ten_steps_leave_the_loss_as_it_is():
 
 def test_choosing_the_dimension_hides_no_warning_of_convergence():
     from sklearn.exceptions import ConvergenceWarning
-
-    from extreme_opt.ordinal import choose_components
 
     rows = answers(15, 400, noise=0.1)
     with pytest.warns(ConvergenceWarning, match='max_epochs'):
@@ -722,46 +578,29 @@ def same_map(model, wanted):
 
 def frames(columns):
     "A dict of columns, and the table of each package that is there."
-    yield columns
-    for package, make in (('pandas', 'DataFrame'), ('polars', 'DataFrame'), ('pyarrow', 'table')):
-        try:
-            yield getattr(__import__(package), make)(columns)
-        except ImportError:
-            pass
+    yield from (columns, pd.DataFrame(columns), pa.table(columns))
+    try:
+        import polars
+    except ImportError:
+        return
+    yield polars.DataFrame(columns)
 
 
 def answer_forms(yes):
     "The same answers in every form that is read."
     signs = np.where(yes, 1, -1)
-    yield from (yes, yes.tolist(), yes.astype(object), signs, signs.tolist(), signs.astype(object))
-    yield from (signs.astype('int8'), signs * 2.5, signs.astype('float32'))
-    try:
-        import pandas as pd
-    except ImportError:
-        return
-    yield from (pd.Series(yes), pd.Series(yes, dtype='boolean'), pd.Series(signs, dtype='Int64'))
-    yield from (pd.Series(yes).astype('category'), pd.Series(yes, index=range(9, 9 + len(yes))))
-    try:
-        import pyarrow as pa
-    except ImportError:
-        return
-    yield from (pa.array(yes), pa.chunked_array([yes]), pd.Series(yes, dtype='bool[pyarrow]'))
+    yield from (yes, yes.tolist(), yes.astype(object), signs.astype('int8'), signs * 2.5)
+    yield from coded_forms(signs)
+    yield from (pd.Series(yes), pd.Series(yes, dtype='boolean'), pd.Series(yes).astype('category'))
+    yield from (pd.Series(yes, index=range(9, 9 + len(yes))), pd.Series(yes, dtype='bool[pyarrow]'))
+    yield from (pa.array(yes), pa.chunked_array([yes]))
 
 
 def coded_forms(values):
     "The same numbers as list, array, object and float, and as columns of pandas and pyarrow."
     values = np.asarray(values)
-    yield from (values, values.tolist(), values.astype(object), values.astype(float))
-    try:
-        import pandas as pd
-    except ImportError:
-        return
-    yield from (pd.Series(values), pd.Series(values, dtype='Int64'))
-    try:
-        import pyarrow as pa
-    except ImportError:
-        return
-    yield pa.array(values)
+    yield from (values, values.tolist(), values.astype(object), values.astype('float32'))
+    yield from (pd.Series(values), pd.Series(values, dtype='Int64'), pa.array(values))
 
 
 def doors(rows, y):
@@ -821,13 +660,13 @@ def test_answers_that_are_names_missing_or_mixed_are_refused():
         ([True, None] + yes[2:].tolist(), 'answers[1] is missing (None)'),
         ([True, np.nan] + yes[2:].tolist(), 'answers[1] is missing (nan)'),
         ([True, 0] + yes[2:].astype(object).tolist(), 'booleans'),
+        (yes[:1], 'answers has shape (1,), but there are 60 questions'),
     ):
         y = np.array(y, object)
         with expect_fail(ValueError, contains=words):
             OrdinalEmbedding(2).fit(names[q], y)
-    pandas = pytest.importorskip('pandas', reason='needs pandas')
     for dtype in ('boolean', 'Int64', object):
-        y = pandas.Series([True, None] + yes[2:].tolist(), dtype=dtype)
+        y = pd.Series([True, None] + yes[2:].tolist(), dtype=dtype)
         with expect_fail(ValueError, contains='answers[1] is missing'):
             OrdinalEmbedding(2).fit(names[q], y)
 
@@ -872,8 +711,6 @@ def test_a_column_of_answers_in_a_table_is_answers():
 
 def test_columns_in_another_order_are_read_by_their_names():
     "In each later call, which leaves the names as they were; features as well."
-    from extreme_opt.ordinal import choose_components
-
     names, q, yes, _ = study()
     table = dict(zip(('anchor', 'first', 'second'), names[q].T))
     features = np.random.default_rng(0).normal(size=(12, 2))
@@ -893,6 +730,11 @@ def test_columns_in_another_order_are_read_by_their_names():
             OrdinalEmbedding(2).fit(given, yes)
     for given in frames(dict(b=features[:, 1], a=features[:, 0])):
         np.testing.assert_array_equal(model.transform(given), places)
+    with expect_fail(ValueError, contains="a column 'far', but fit saw anchor, first, second"):
+        model.score({**dict(anchor=names[q[:, 0]]), 'first': names[q[:, 1]], 'far': names[q[:, 2]]})
+    new = {**table, 'anchor': np.full(len(q), 'z')}
+    mixed = {key: new[key] for key in ('second', 'anchor', 'first')}
+    np.testing.assert_array_equal(model.place(mixed, yes), model.place(new, yes))
     flipped = dict(anchor=table['anchor'], far=table['second'], near=table['first'])
     with expect_fail(ValueError, contains='they are read in the order anchor, near, far'):
         OrdinalEmbedding(2).fit(flipped)
@@ -947,16 +789,6 @@ def test_four_columns_of_which_one_holds_no_objects_are_asked_about():
         same_map(OrdinalEmbedding(2, n_init=1).fit(given), wanted)
     standard = drop_degenerate(np.column_stack([fours()[:, :2], np.tile([0, 1], (200, 1))]))
     OrdinalEmbedding(1, n_init=1).fit(standard)
-
-
-def test_missing_entries_are_named_at_their_place():
-    pandas = pytest.importorskip('pandas', reason='needs pandas')
-    names, q, _, _ = study(20)
-    text, whole = names[q].astype(object), q.astype(object)
-    text[7, 2] = whole[7, 2] = None
-    for rows in (text, whole, pandas.DataFrame(text), pandas.DataFrame(whole, dtype='Int64')):
-        with expect_fail(ValueError, contains=' at row 7, column 2'):
-            OrdinalEmbedding(2).fit(rows)
 
 
 def test_a_map_of_one_place_is_laid_on_the_middle():
@@ -1053,10 +885,9 @@ def test_features_are_matched_by_the_names_of_their_columns():
     values = np.random.default_rng(0).normal(size=(12, 3))
     new = np.random.default_rng(1).normal(size=(4, 3))
     wanted = OrdinalEmbedding(2, n_init=1).fit(q, yes, features=values).transform(new)
-    pandas = pytest.importorskip('pandas', reason='needs pandas')
     model = OrdinalEmbedding(2, n_init=1)
-    model.fit(q, yes, features=pandas.DataFrame(values, columns=list('abc')))
-    table = pandas.DataFrame(new, columns=list('abc'))
+    model.fit(q, yes, features=pd.DataFrame(values, columns=list('abc')))
+    table = pd.DataFrame(new, columns=list('abc'))
     for given in (table, table[['c', 'a', 'b']], new):
         np.testing.assert_allclose(model.transform(given), wanted, rtol=0, atol=1e-9)
     for wrong, words in (
@@ -1080,9 +911,8 @@ def test_a_fitted_map_keeps_copies_of_features_and_names():
 
 
 def test_features_are_matched_by_an_index_that_holds_the_names():
-    pandas = pytest.importorskip('pandas', reason='needs pandas')
     names, q, yes, places = study()
-    table = pandas.DataFrame(places, names, ['x', 'y'])
+    table = pd.DataFrame(places, names, ['x', 'y'])
     fit = OrdinalEmbedding(2, n_init=1).fit
     wanted = fit(names[q], yes, features=places).map_features_
     mixed = table.sample(frac=1, random_state=1)
@@ -1182,8 +1012,6 @@ def test_an_object_without_answers_among_the_others_counts_as_missed():
 def test_cross_validation_lives_with_an_object_that_a_fold_lacks():
     from sklearn.model_selection import KFold, cross_val_score
 
-    from extreme_opt.ordinal import choose_components
-
     names, q, yes, _ = study()
     once = np.flatnonzero((q == 11).any(1))[1:]
     rows, y = np.delete(q, once, axis=0), np.delete(yes, once)
@@ -1202,8 +1030,6 @@ def test_cross_validation_lives_with_an_object_that_a_fold_lacks():
 
 
 def test_choose_components_takes_what_fit_takes():
-    from extreme_opt.ordinal import choose_components
-
     names, q, yes, _ = study()
     near = np.where(yes[:, None], q, q[:, [0, 2, 1]])
     model = OrdinalEmbedding(n_init=1)
@@ -1319,8 +1145,6 @@ def test_a_lowest_loss_of_one_start_only_is_told():
 
 @pytest.mark.parametrize('columns', [3, 4])
 def test_a_spectral_start_is_that_of_dense_and_of_sparse_eigenvectors(columns, monkeypatch):
-    from extreme_opt.ordinal import embedding
-
     rows = answers(60, 3000) if columns == 3 else fours(60, 3000)
     for weights in (None, np.random.default_rng(0).random(len(rows)) + 0.1):
         problem = Comparisons(rows, 3, SOE(), 60, weights=weights)
@@ -1330,28 +1154,6 @@ def test_a_spectral_start_is_that_of_dense_and_of_sparse_eigenvectors(columns, m
         sparse = problem.unpack(embedding.spectral_start(problem))
         assert procrustes(sparse, dense)[1] < 0.06
         assert dense.std() == pytest.approx(problem.init_params(0).std(), rel=0.1)
-
-
-def test_tables_of_questions_are_matched_by_the_names_that_fit_saw():
-    import pandas as pd
-
-    rng = np.random.default_rng(0)
-    points, names = rng.normal(size=(7, 2)), np.array(['a', 'b', 'c', 'd', 'e', 'f', 'g'])
-    rows = np.array([rng.choice(7, 3, replace=False) for _ in range(250)])
-    far = ((points[rows[:, :1]] - points[rows[:, 1:]]) ** 2).sum(2)
-    first = far[:, 0] < far[:, 1]
-    table = pd.DataFrame(names[rows], columns=['anchor', 'one', 'two'])
-    model = OrdinalEmbedding(n_init=1).fit(table, first)
-    mixed = table[['two', 'anchor', 'one']]
-    assert model.score(mixed, first) == model.score(table, first) > 0.9
-    assert model.score({name: list(mixed[name]) for name in mixed}, first) > 0.9
-    np.testing.assert_array_equal(model.decision_function(mixed), model.decision_function(table))
-    assert model.score(mixed.assign(answer=first)) > 0.9
-    new = mixed.assign(anchor='z')
-    np.testing.assert_array_equal(model.place(new, first), model.place(new[list(table)], first))
-    with pytest.raises(ValueError, match="a column 'far', but fit saw anchor, one, two"):
-        model.score(table.rename(columns={'two': 'far'}), first)
-    assert model.score(table.to_numpy(), first) > 0.9  # an array by place
 
 
 def test_svrg_is_not_held_up_by_a_long_row_of_the_start():
@@ -1388,14 +1190,12 @@ def test_people_residuals_name_who_guesses_and_who_turns_answers_round():
     rest = table[2:]
     assert (rest['careless'] + rest['turned'] < 0.05).all() and (rest['q_value'] > 0.05).all()
     assert (table['q_value'][:2] < 0.01).all()
-    # a row of weight two is two rows
-    twice = model.people_residuals(names[q], yes, groups=person, sample_weight=np.full(len(q), 2.0))
-    assert (twice['answers'] == 120).all()
-    np.testing.assert_allclose(
-        twice.set_index('group')['error'].sort_index(),
-        table.set_index('group')['error'].sort_index(),
-        atol=0.06,
-    )
+    # a row of weight fifty is fifty rows, and so many leave no probability at zero over zero
+    weights = np.full(len(q), 50.0)
+    heavy = model.people_residuals(names[q], yes, groups=person, sample_weight=weights)
+    assert (heavy['answers'] == 3000).all() and np.isfinite(heavy['turned']).all()
+    got = heavy.set_index('group')['error'].sort_index()
+    np.testing.assert_allclose(got, table.set_index('group')['error'].sort_index(), atol=0.06)
     four = np.isin(person, ['p0', 'p3', 'p6', 'p7'])  # fewer people than folds
     assert len(model.people_residuals(names[q][four], yes[four], groups=person[four])) == 4
     # ties have no part in a person's error
@@ -1414,8 +1214,6 @@ def test_people_residuals_name_who_guesses_and_who_turns_answers_round():
 
 
 def test_answer_residuals_are_those_of_maps_without_the_answer():
-    from extreme_opt.ordinal import study as module
-
     names, q, yes, _ = study(500, noise=0.05)
     model = OrdinalEmbedding(2).fit(names[q], yes)
     table = model.answer_residuals(names[q], yes)
@@ -1456,8 +1254,6 @@ def test_answer_residuals_are_those_of_maps_without_the_answer():
 def test_tail_of_unlike_coin_tosses_and_false_discoveries():
     from scipy.stats import binom, false_discovery_control
 
-    from extreme_opt.ordinal import study as module
-
     rng = np.random.default_rng(0)
     chances = rng.random(40)
     drawn = (rng.random((20_000, 40)) < chances).sum(1)
@@ -1478,8 +1274,6 @@ def test_tail_of_unlike_coin_tosses_and_false_discoveries():
 
 
 def test_answers_with_a_place_that_is_not_known_say_nothing_of_people():
-    from extreme_opt.ordinal import study as module
-
     near, far = np.array([1.0, 2, np.nan, 1]), np.array([2.0, 1, 3, np.nan])
     who, noise = np.array([0, 1, 0, 1]), module.AnswerNoise('distance', 3.0, 0.1)
     found, wanted = (
@@ -1540,7 +1334,6 @@ def test_bootstrap_draws_whole_groups():
 
 
 def test_the_dimension_is_chosen_by_one_standard_error():
-    from extreme_opt.ordinal import choose_components
     from extreme_opt.ordinal.embedding import ComponentErrors
 
     errors = ComponentErrors(
@@ -1583,11 +1376,8 @@ def test_ratings_are_compared_within_a_person():
     pairs = [['a', 'b'], ['a', 'c'], ['b', 'c'], ['b', 'a'], ['a', 'c'], ['b', 'c']]
     who = [0, 0, 0, 1, 1, 1]
     rows, group = quadruplets_from_ratings(pairs, [5, 3, 3, 1, 9, np.nan], who)
-    assert rows.tolist() == [
-        ['a', 'b', 'a', 'c'],
-        ['a', 'b', 'b', 'c'],
-        ['a', 'c', 'b', 'a'],
-    ] and group.tolist() == [0, 0, 1]
+    assert rows.tolist() == [['a', 'b', 'a', 'c'], ['a', 'b', 'b', 'c'], ['a', 'c', 'b', 'a']]
+    assert group.tolist() == [0, 0, 1]
     far, _ = quadruplets_from_ratings(pairs, [5, 3, 3, 1, 9, None], who, similar=False)
     np.testing.assert_array_equal(far, rows[:, [2, 3, 0, 1]])
     some, _ = quadruplets_from_ratings(pairs * 5, np.arange(30) % 7, n_each=2)

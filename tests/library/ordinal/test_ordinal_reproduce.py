@@ -31,9 +31,8 @@ def runs():
 def test_synthetic_answers_are_those_of_a_map(runs):
     train, test = runs.synthetic(20, 3, 500)
     points = np.random.default_rng(0).normal(size=(20, 3)) / 20**0.5
-    assert (
-        len(train) == len(test) == 500 and triplet_error(points, np.concatenate([train, test])) == 0
-    )
+    assert len(train) == len(test) == 500
+    assert triplet_error(points, np.concatenate([train, test])) == 0
 
 
 def test_scores_by_hand(runs):
@@ -64,9 +63,8 @@ def test_class_triplets_are_sound(runs):
     labels = np.repeat(np.arange(4), 5)
     rows = runs.class_triplets(labels, 300)
     assert rows.shape == (300, 3) and (rows[:, 0] != rows[:, 1]).all()
-    assert (labels[rows[:, 0]] == labels[rows[:, 1]]).all() and (
-        labels[rows[:, 0]] != labels[rows[:, 2]]
-    ).all()
+    assert (labels[rows[:, 0]] == labels[rows[:, 1]]).all()
+    assert (labels[rows[:, 0]] != labels[rows[:, 2]]).all()
 
 
 def test_floor_is_what_the_majority_leaves(runs):

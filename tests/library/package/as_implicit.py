@@ -43,20 +43,10 @@ class AlternatingLeastSquares:
         self.dtype, self.iterations, self.random_state = dtype, iterations, random_state
 
     def _make(self):
-        return SimilarityModel(
-            self.factors,
-            solver='als',
-            loss='squared',
-            values='weights',
-            unobserved_weight=1.0,
-            ridge=self.regularization,
-            ridge_power=0.0,
-            impute=0.0,
-            dtype=np.dtype(self.dtype).name,
-            max_iter=self.iterations,
-            tol=None,
-            random_state=self.random_state,
-        )
+        settings = dict(values='weights', unobserved_weight=1.0, ridge=self.regularization)
+        settings |= dict(ridge_power=0.0, impute=0.0, dtype=np.dtype(self.dtype).name)
+        settings |= dict(max_iter=self.iterations, tol=None, random_state=self.random_state)
+        return SimilarityModel(self.factors, solver='als', loss='squared', **settings)
 
     def fit(self, user_items, show_progress=True, callback=None):
         if callback is not None:

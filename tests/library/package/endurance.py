@@ -100,6 +100,7 @@ MAKE = {
     'similarity': [
         lambda: SimilarityModel(2, max_iter=2),
         lambda: SimilarityModel(2, solver='newton', max_iter=1),
+        lambda: SimilarityModel(2, loss='softmax', biases=True, max_iter=2),
     ],
     'ordinal': [
         lambda: OrdinalEmbedding(2, max_iter=3),
@@ -380,16 +381,9 @@ class Use(RuleBasedStateMachine):
 
 def run(number, n_examples=10, n_steps=30):
     "A fixed number of steps."
-    chosen = settings(
-        max_examples=n_examples,
-        stateful_step_count=n_steps,
-        deadline=None,
-        database=None,
-        derandomize=False,
-        print_blob=True,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
-    )
+    options = dict(deadline=None, database=None, derandomize=False, print_blob=True)
+    options |= dict(phases=(Phase.generate, Phase.shrink), suppress_health_check=list(HealthCheck))
+    chosen = settings(max_examples=n_examples, stateful_step_count=n_steps, **options)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         run_state_machine_as_test(seed(number)(Use), settings=chosen)

@@ -2,7 +2,6 @@
 that is not UTF-8."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -88,20 +87,6 @@ def test_signals_during_kernels_change_nothing():
     assert heard and same(found, expected)
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    "A disk of 64 kB in memory."
-    folder = tmp_path / 'disk'
-    folder.mkdir()
-    mounted = shutil.which('mount') and subprocess.run(
-        ['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', str(folder)], capture_output=True
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip('this user may not mount a disk')
-    yield folder
-    subprocess.run(['umount', str(folder)], check=True)
-
-
 def check_full_disk(folder, fill):
     "A save that finds no room raises, leaves the old file whole and nothing beside it."
     model = BoundClassifier(max_iter=2, tol=None).fit(X, Y)
@@ -121,18 +106,6 @@ def check_full_disk(folder, fill):
         )
     assert run.state.n_iter == 4  # the fit is not lost
     assert minimize(problem, SGD(0.1), max_iter=2, resume=folder / 'run.npz').state.n_iter == 2
-
-
-def test_a_full_disk_while_saving(small_disk):
-    def fill(folder):
-        try:
-            with open(folder / 'rest', 'wb', buffering=0) as file:
-                while True:
-                    file.write(bytes(512))
-        except OSError:
-            pass
-
-    check_full_disk(small_disk, fill)
 
 
 LIMITED = """

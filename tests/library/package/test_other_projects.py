@@ -32,13 +32,9 @@ PLUGINS = {  # what stands in for them, and the version of their tests
 }
 FILES = (
     'sklearn/linear_model/tests/test_logistic.py',
-    'sklearn/tests/test_multiclass.py',
-    'sklearn/tests/test_multioutput.py',
-    'sklearn/tests/test_calibration.py',
+    *(f'sklearn/tests/test_{name}.py' for name in ('multiclass', 'multioutput', 'calibration')),
     'sklearn/tests/test_pipeline.py',
-    'sklearn/ensemble/tests/test_bagging.py',
-    'sklearn/ensemble/tests/test_voting.py',
-    'sklearn/ensemble/tests/test_stacking.py',
+    *(f'sklearn/ensemble/tests/test_{name}.py' for name in ('bagging', 'voting', 'stacking')),
     'sklearn/model_selection/tests/test_classification_threshold.py',
     'sklearn/semi_supervised/tests/test_self_training.py',
     'implicit/tests/als_test.py',

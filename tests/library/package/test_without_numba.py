@@ -17,14 +17,9 @@ ROOT = Path(__file__).resolve().parents[3]
 def run(*words, **env):
     "What tiny_fits.py prints, in a process of its own."
     base = {name: value for name, value in os.environ.items() if name != 'NUMBA_DISABLE_JIT'}
-    done = subprocess.run(
-        [sys.executable, 'tests/library/package/tiny_fits.py', *words],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**base, 'PYTHONPATH': str(ROOT), **env},
-    )
+    options = dict(cwd=ROOT, capture_output=True, text=True, timeout=600)
+    options |= dict(env={**base, 'PYTHONPATH': str(ROOT), **env})
+    done = subprocess.run([sys.executable, 'tests/library/package/tiny_fits.py', *words], **options)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 

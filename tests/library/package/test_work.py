@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from work import rows
 
 HERE = Path(__file__).resolve().parent
 # Of each case of work.py: the exact or largest ratios of the work at its later sizes to that at the
@@ -43,13 +44,8 @@ PROMISED = {
 @cache
 def work():
     env = {**os.environ, 'NUMBA_DISABLE_JIT': '1', 'PYTHONPATH': str(HERE.parent)}
-    done = subprocess.run(
-        [sys.executable, str(HERE / 'work.py')],
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=300,
-    )
+    options = dict(capture_output=True, text=True, env=env, timeout=300)
+    done = subprocess.run([sys.executable, str(HERE / 'work.py')], **options)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
 
@@ -93,16 +89,11 @@ def allocations(job):
 
 
 def softmax_job(solver, m, width, dense):
-    sys.path.insert(0, str(HERE))
-    try:
-        import work
-    finally:
-        sys.path.remove(str(HERE))
     from extreme_opt.softmax import DoubleSum
     from extreme_opt.softmax.implicit import implicit_updates
     from extreme_opt.softmax.umax import umax_updates
 
-    problem = DoubleSum(work.rows(50, width, 100, dense), np.arange(50) % 7, 12)
+    problem = DoubleSum(rows(50, width, 100, dense), np.arange(50) % 7, 12)
 
     def job(n):
         draw, params = problem.draw(np.random.default_rng(0), n, m), problem.init_params()
@@ -181,15 +172,8 @@ def test_a_gradient_over_all_pairs_keeps_no_table_of_pairs():
     pairs = np.column_stack([np.arange(500), np.arange(500)])
 
     def peak(n):
-        problem = AllPairs(
-            pairs,
-            n_left=n,
-            n_right=n,
-            n_components=2,
-            left=Linear(),
-            right=Linear(),
-            dtype=np.float64,
-        )
+        settings = dict(n_right=n, n_components=2, left=Linear(), right=Linear(), dtype=np.float64)
+        problem = AllPairs(pairs, n_left=n, **settings)
         params, found = problem.init_params(0), []
         problem.loss(params)
         for job in (lambda: problem.loss_and_grad(params), lambda: problem.ggn_vp(params, params)):

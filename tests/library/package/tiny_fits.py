@@ -23,6 +23,7 @@ from extreme_opt.core.majorize import Majorizer, Newton  # noqa: E402
 from extreme_opt.core.svrg import SVRG  # noqa: E402
 from extreme_opt.ordinal.plain import proof, which_question  # noqa: E402
 from extreme_opt.similarity import MLP, Linear  # noqa: E402
+from extreme_opt.softmax.exact import ExactSGD, SquaredHingeByColumn  # noqa: E402
 from extreme_opt.softmax.support import PostingWeights, SupportSGD, SupportSoftmax  # noqa: E402
 
 JOBS, RUNS = {}, {}  # RUNS: those that minimize: name -> (what makes the problems, the solvers)
@@ -88,7 +89,8 @@ def core__linalg():
 
 @runs(SGD(0.05), GradientDescent(), GradientDescent('adagrad'), core.LBFGS(), max_iter=3)
 def core__descent():
-    return [core.LeastSquares(X.toarray(), Y.astype(float), ridge=0.1)]
+    types = np.float64, np.float32
+    return [core.LeastSquares(X.toarray().astype(t), Y.astype(t), ridge=0.1) for t in types]
 
 
 @job
@@ -115,6 +117,12 @@ for _name, _solver in dict(
 ).items():
     JOBS[f'softmax.{_name}'] = partial(lambda solver: ends(double_sums(), [solver]), _solver)
     RUNS[f'softmax.{_name}'] = double_sums, (_solver,)
+
+
+@runs(ExactSGD(0.1))
+def softmax__exact():
+    kinds = softmax.FullSoftmaxByColumn, SquaredHingeByColumn
+    return [kind(values, Y, 4, ridge=0.1) for kind in kinds for values in KINDS]
 
 
 @runs(SGD(0.1))

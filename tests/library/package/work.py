@@ -37,11 +37,8 @@ class Counted(np.ndarray):
         return func(*bare, **kwargs)
 
     def __setitem__(self, where, value):
-        if (
-            isinstance(where, slice)
-            or isinstance(where, tuple)
-            and any(isinstance(w, slice) for w in where)
-        ):
+        places = where if isinstance(where, tuple) else (where,)
+        if any(isinstance(place, slice) for place in places):
             Counted.touched += np.asarray(self)[where].size
         np.asarray(self)[where] = np.asarray(value)
 
@@ -78,14 +75,9 @@ def rows(n: int, width: int, n_features: int, dense: bool = False):
     values = np.random.default_rng(0).random((n, width)) / width
     if dense:
         return np.hstack([values, np.zeros((n, n_features - width))])
-    return scipy.sparse.csr_array(
-        (
-            values.ravel(),
-            np.tile(np.arange(width, dtype=np.int32), n),
-            np.arange(n + 1, dtype=np.int32) * width,
-        ),
-        shape=(n, n_features),
-    )
+    columns = np.tile(np.arange(width, dtype=np.int32), n)
+    starts = np.arange(n + 1, dtype=np.int32) * width
+    return scipy.sparse.csr_array((values.ravel(), columns, starts), shape=(n, n_features))
 
 
 # ---------------------------------- cases: name -> sizes -> (work, calls) of one update or one call
@@ -180,79 +172,38 @@ def chains(n_classes: int, product: bool) -> np.ndarray:
 
     scores = np.random.default_rng(0).normal(size=(20, n_classes))
     chain = class_chain(scores, 'given')
-    return count(
-        (lambda: chain_times(chain, scores)) if product else (lambda: class_chain(scores, 'given'))
-    )
+    if product:
+        return count(lambda: chain_times(chain, scores))
+    return count(lambda: class_chain(scores, 'given'))
 
 
-CASES = {
-    'umax sparse': [
-        ('softmax', ('umax', 6, 40)),
-        ('softmax', ('umax', 6, 400)),
-        ('softmax', ('umax', 12, 400)),
-        ('softmax', ('umax', 6, 40, 120)),
-    ],
-    'implicit ahead': [
-        ('softmax', ('implicit', 6, 40)),
-        ('softmax', ('implicit', 6, 400)),
-        ('softmax', ('implicit', 12, 400)),
-        ('softmax', ('implicit', 6, 40, 120)),
-    ],
-    'implicit long': [
-        ('softmax', ('implicit', 70, 100, 12, 1)),
-        ('softmax', ('implicit', 70, 1000, 12, 1)),
-        ('softmax', ('implicit', 140, 1000, 12, 1)),
-        ('softmax', ('implicit', 70, 100, 120, 1)),
-    ],
-    'umax dense': [
-        ('softmax', ('umax', 20, 20, 12, 3, True)),
-        ('softmax', ('umax', 20, 20, 120, 3, True)),
-        ('softmax', ('umax', 40, 40, 12, 3, True)),
-    ],
-    'implicit dense': [
-        ('softmax', ('implicit', 20, 20, 12, 3, True)),
-        ('softmax', ('implicit', 20, 20, 120, 3, True)),
-        ('softmax', ('implicit', 40, 40, 12, 3, True)),
-    ],
-    'baseline sparse': [
-        ('baseline', (6, 40)),
-        ('baseline', (6, 400)),
-        ('baseline', (12, 400)),
-        ('baseline', (6, 40, 120)),
-    ],
-    'ordinal gradient': [
-        ('comparisons', (10, 4)),
-        ('comparisons', (500, 4)),
-        ('comparisons', (10, 8)),
-    ],
-    'words': [('words', (20, 4)), ('words', (40, 4)), ('words', (20, 8))],
-    'ordinal lazy': [
-        ('triplets', (10, 4, True)),
-        ('triplets', (500, 4, True)),
-        ('triplets', (10, 8, True)),
-    ],
-    'ordinal batches': [
-        ('triplets', (10, 4, False)),
-        ('triplets', (500, 4, False)),
-        ('triplets', (10, 8, False)),
-    ],
-    'similarity gradient': [
-        ('towers', (100, False)),
-        ('towers', (200, False)),
-        ('towers', (400, False)),
-    ],
-    'similarity product': [
-        ('towers', (100, True)),
-        ('towers', (200, True)),
-        ('towers', (400, True)),
-    ],
-    'bound recursion': [('chains', (8, False)), ('chains', (16, False)), ('chains', (32, False))],
-    'bound product': [('chains', (8, True)), ('chains', (16, True)), ('chains', (32, True))],
+SPARSE = (6, 40), (6, 400), (12, 400), (6, 40, 120)
+LONG = (70, 100, 12), (70, 1000, 12), (140, 1000, 12), (70, 100, 120)
+DENSE = (20, 20, 12), (20, 20, 120), (40, 40, 12)
+CASES = {  # what is counted, and at which sizes
+    'umax sparse': (softmax, *[('umax', *at) for at in SPARSE]),
+    'implicit ahead': (softmax, *[('implicit', *at) for at in SPARSE]),
+    'implicit long': (softmax, *[('implicit', *at, 1) for at in LONG]),
+    'umax dense': (softmax, *[('umax', *at, 3, True) for at in DENSE]),
+    'implicit dense': (softmax, *[('implicit', *at, 3, True) for at in DENSE]),
+    'baseline sparse': (baseline, *SPARSE),
+    'ordinal gradient': (comparisons, (10, 4), (500, 4), (10, 8)),
+    'words': (words, (20, 4), (40, 4), (20, 8)),
+    'ordinal lazy': (triplets, (10, 4, True), (500, 4, True), (10, 8, True)),
+    'ordinal batches': (triplets, (10, 4, False), (500, 4, False), (10, 8, False)),
+    'similarity gradient': (towers, (100, False), (200, False), (400, False)),
+    'similarity product': (towers, (100, True), (200, True), (400, True)),
+    'bound recursion': (chains, (8, False), (16, False), (32, False)),
+    'bound product': (chains, (8, True), (16, True), (32, True)),
 }
 
 
 def measure(names) -> dict:
-    return {name: [globals()[what](*args).tolist() for what, args in CASES[name]] for name in names}
+    return {
+        name: [what(*args).tolist() for args in sizes]
+        for name, (what, *sizes) in CASES.items()
+        if name in names
+    }
 
 
 if __name__ == '__main__':

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 
@@ -98,7 +99,6 @@ def test_embeddings_of_ids_are_explained_by_features_of_one_side():
 
 
 def test_names_reorder_and_a_file_keeps_the_lists(tmp_path):
-    pd = pytest.importorskip('pandas')
     words, train, _, new = topics()
     names = np.array([f'p{i}' for i in range(len(words))])
     table = pd.DataFrame({'page': names[train[:, 0]], 'link': names[train[:, 1]]})
@@ -177,7 +177,6 @@ def test_warm_and_cold_add_up_and_lists_are_measured(fitted):
 
 
 def test_lists_as_a_data_frame():
-    pd = pytest.importorskip('pandas')
     log = {'user': ['a', 'a', 'b', 'c', 'c'], 'film': ['x', 'y', 'x', 'z', 'x']}
     model = SimilarityModel(2).fit(pd.DataFrame(log))
     frame = model.recommend(['b', 'a'], k=2, as_frame=True)
@@ -295,17 +294,6 @@ def test_features_without_a_number_are_refused_by_their_place(setting, wrong, sa
     for call in (model.recommend, model.embed_left):
         with pytest.raises(ValueError, match=said):
             call(features=bad)
-
-
-def test_features_that_fit_no_pair_are_refused():
-    rng = np.random.default_rng(0)
-    left, right = rng.normal(size=(30, 4)), rng.normal(size=(20, 4))
-    pairs = np.argwhere(left @ right.T > 2)
-    model = SimilarityModel(3, cold_start='regression')
-    with pytest.raises(ValueError, match='left_features'):
-        model.fit(pairs, left_features=left.astype(str).astype(object) + 'x', right_features=right)
-    with pytest.raises(ValueError, match='is 30, but there are 30 left entities'):
-        model.fit(np.vstack([pairs, [[30, 0]]]), left_features=left, right_features=right)
 
 
 def test_what_the_fits_of_the_choice_say_is_said_once():
@@ -476,7 +464,6 @@ def test_measures_of_five_rows_by_hand():
 
 def test_columns_of_both_sides_go_by_their_names():
     "A cosine of columns by their place gave other lists when one table had another order."
-    pd = pytest.importorskip('pandas')
     words, train, _, _ = topics(n=40, n_new=5)
     names = [f'w{i}' for i in range(words.shape[1])]
     left = pd.DataFrame(words, columns=names)
@@ -497,7 +484,6 @@ def test_columns_of_both_sides_go_by_their_names():
 
 def test_gaps_are_named_by_the_row_of_the_table_that_was_given():
     "Rows were counted in the order of the pairs."
-    pd = pytest.importorskip('pandas')
     log = dict(user=['d', 'a', 'c', 'b'], film=['x', 'y', 'x', 'z'])
     table = pd.DataFrame(dict(user=['a', 'b', 'c', 'd'], age=[1.0, np.nan, 3, 4]))
     for settings in (dict(), dict(cold_start='regression')):

@@ -2,21 +2,18 @@
 its name."""
 
 import datetime
-import decimal
-import fractions
 import importlib
 import itertools
 import math
 import pickle
-import uuid
 import warnings
-import zoneinfo
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from extreme_opt import data, similarity
 from extreme_opt.core import FitDiverged
@@ -34,6 +31,7 @@ from extreme_opt.similarity import (
 from extreme_opt.similarity.all_pairs import low_rank_factors
 from extreme_opt.similarity.defaults import SOLVERS, auto_ridge, penalty_scale
 from extreme_opt.similarity.fold_in import _square_of
+from extreme_opt.similarity.interactions import read_interactions
 from extreme_opt.similarity.ranking import MEASURES, measures_by_row, pattern
 from extreme_opt.similarity.validation import clear_gain, double_or_halve
 
@@ -62,31 +60,6 @@ def quick(**settings):
 def inputs(planted, solver):
     "Features of both sides, for solvers that can do with them."
     return () if solver == 'als' else (planted.left_features, planted.right_features)
-
-
-@pytest.mark.parametrize(
-    'settings',
-    [
-        dict(loss='squared', impute=0.0),
-        dict(biases=True),
-        dict(penalty='all'),
-        dict(left=MLP(4, cosine=2.0)),
-        dict(unobserved_weight=0.5, ridge=0.0),
-        dict(row_weights=np.linspace(0.5, 1.5, 50)),
-        dict(dtype='float64'),
-    ],
-)
-def test_options_give_finite_lists(planted, settings):
-    model = quick(**settings).fit(planted.observed, planted.left_features, planted.right_features)
-    ids, scores = model.recommend([0, 49], 4)
-    assert ids.shape == (2, 4) and (ids >= 0).all() and np.isfinite(scores).all()
-    np.testing.assert_allclose(
-        model.embed_left(features=planted.left_features),
-        model.left_embeddings_,
-        rtol=1e-4,
-        atol=1e-5,
-    )
-    np.testing.assert_allclose(model.score_pairs([[0, ids[0, 0]]]), scores[0, 0], rtol=1e-5)
 
 
 def test_matrix_pairs_and_csr_features_agree(planted):
@@ -142,28 +115,6 @@ def test_lists_leave_out_what_was_seen(fitted):
     assert fitted.recommend([3], 2, seen=only)[0].tolist() == [[4, -1]]
 
 
-def test_similar_is_cosine(fitted):
-    for side, rows in (('left', fitted.left_embeddings_), ('right', fitted.right_embeddings_)):
-        unit = rows / np.linalg.norm(rows, axis=1)[:, None]
-        near = unit @ unit.T
-        np.fill_diagonal(near, -np.inf)
-        ids, cosines = fitted.similar([2, 5], 4, side)
-        np.testing.assert_array_equal(ids, np.argsort(-near[[2, 5]], axis=1, kind='stable')[:, :4])
-        np.testing.assert_allclose(cosines, np.take_along_axis(near[[2, 5]], ids, 1), rtol=1e-5)
-
-
-def test_new_entities_by_features(fitted, planted):
-    rng = np.random.default_rng(0)
-    new_left, new_right = rng.normal(size=(3, 8)), rng.normal(size=(5, 8))
-    P, Q = (
-        fitted.embed_left(features=new_left),
-        fitted.embed_right(features=sparse.csr_array(new_right)),
-    )
-    scores = fitted.score_pairs([[2, 4], [0, 0]], left_features=new_left, right_features=new_right)
-    np.testing.assert_allclose(scores, [P[2] @ Q[4], P[0] @ Q[0]], rtol=1e-4, atol=1e-5)
-    assert fitted.recommend(features=new_left, k=3)[0].shape == (3, 3)
-
-
 def test_evaluate_masks_and_knows_its_ceiling(fitted, planted):
     measures = ('mean_precision@5', 'recall@20', 'auc')
     found = fitted.evaluate(planted.test_observed, measures)
@@ -181,17 +132,6 @@ def test_evaluate_masks_and_knows_its_ceiling(fitted, planted):
         fitted.evaluate(planted.test_observed, measures, exclude_seen=False)['recall@20']
         <= found['recall@20']
     )
-
-
-def test_warm_start_goes_on(planted):
-    model = quick(warm_start=True, max_iter=2).fit(planted.observed)
-    first = model.run_.column('loss')[-1]
-    np.testing.assert_allclose(model.fit(planted.observed).run_.column('loss')[0], first, rtol=1e-5)
-    with pytest.raises(
-        ValueError,
-        match='the last fit had the left tower .* of width 3 .* and this one has .* of width 4',
-    ):
-        model.set_params(n_components=4).fit(planted.observed)
 
 
 def test_early_stopping_continues_from_a_checkpoint(planted, tmp_path):
@@ -214,51 +154,16 @@ def test_an_entity_without_features_is_named(planted):
 
 
 @pytest.mark.parametrize(
-    'settings, text',
-    [
-        (dict(validation=2.0), r'outside \(0, 1\)'),
-        (dict(validation=0.2, metric='recall'), "measure 'recall' is not known"),
-        (
-            dict(popularity_power=0.5, column_weights=np.ones(30)),
-            'column_weights and popularity_power are both given',
-        ),
-        (dict(solver='als', loss='logistic'), 'solver="als" needs loss="squared"'),
-        (dict(solver='als', left=MLP(3)), 'solver="als" needs linear towers'),
-        (dict(solver='newtn'), "solver='newtn' is not one of"),
-        (dict(ridge='most'), "ridge='most' is not one of a number"),
-        (dict(ridge=-1.0), 'ridge=-1.0 is not one of a number'),
-        (dict(n_jobs=0), 'n_jobs=0 is not a number'),
-        (dict(client='them'), "client='them'"),
-    ],
-)
-def test_wrong_settings_are_one_line(planted, settings, text):
-    with pytest.raises(ValueError, match=text) as caught:
-        quick(**settings).fit(planted.observed)
-    assert '\n' not in str(caught.value)
-
-
-@pytest.mark.parametrize(
     'call, text',
     [
-        (
-            lambda p, m: m.recommend([50]),
-            'left id 50 at place 0 is unknown; there are 50, from 0 to 49',
-        ),
+        (lambda p, m: m.recommend([50]), 'left id 50 at place 0 is unknown; .* from 0 to 49'),
         (lambda p, m: m.similar([-1]), 'right id -1 at place 0 is unknown'),
         (lambda p, m: m.similar([1], side='up'), "side='up' is neither"),
         (lambda p, m: m.recommend([0.5]), 'a list of integers is needed'),
         (lambda p, m: m.recommend([0], k=0), 'k=0 is not a whole number from 1 up'),
-        (lambda p, m: m.recommend([0], k=2.0), 'k=2.0 is not a whole number from 1 up'),
-        (lambda p, m: m.similar([0], k=True), 'k=True is not a whole number from 1 up'),
         (lambda p, m: m.score_pairs([1, 2]), r'pairs has shape \(2,\)'),
-        (
-            lambda p, m: m.embed_left([0], features=p.left_features),
-            'ids and features are both given',
-        ),
-        (
-            lambda p, m: m.embed_left(features=np.ones((2, 7))),
-            'left_features has 7 columns, but 8 were fitted',
-        ),
+        (lambda p, m: m.embed_left([0], features=p.left_features), 'ids and features are both'),
+        (lambda p, m: m.embed_left(features=np.ones((2, 7))), '7 columns, but 8 were fitted'),
         (lambda p, m: m.embed_left(features=np.full((2, 8), np.nan)), 'holds NaN at row 0'),
         (lambda p, m: m.recommend([0], history=[1]), 'ids and history are both given'),
         (lambda p, m: m.recommend(history=[30]), 'right id 30 at place 0 is unknown'),
@@ -267,8 +172,6 @@ def test_wrong_settings_are_one_line(planted, settings, text):
         (lambda p, m: m.recommend([0], filter_items=[-1]), 'right id -1 at place 0'),
         (lambda p, m: m.recommend(np.arange(50) < 3), r'a mask .* such as model.left_ids_\[mask\]'),
         (lambda p, m: m.recommend([0], candidates=np.arange(30) < 20), 'right ids are a mask'),
-        (lambda p, m: m.recommend([0], filter_items=[True]), 'right ids are a mask'),
-        (lambda p, m: m.similar(np.arange(30) < 3), 'right ids are a mask'),
         (lambda p, m: m.recommend(history=np.arange(30) < 3), 'right ids are a mask|row of 30'),
         (lambda p, m: m.recommend(history=np.eye(30)[:1]), 'a row of 30 entries, one for each'),
         (lambda p, m: m.recommend(history=np.eye(30, dtype=int)), 'a row of 30 entries'),
@@ -276,48 +179,9 @@ def test_wrong_settings_are_one_line(planted, settings, text):
         (lambda p, m: m.evaluate(p.test_observed, unknown='no'), "unknown='no'"),
         (lambda p, m: m.evaluate(p.test_observed, interval=2), 'interval=2 is not'),
         (lambda p, m: m.evaluate([('a', 'b')]), 'test has ids, but the fit had row'),
-        (
-            lambda p, m: quick().fit(p.observed, validation=p.observed[:3]),
-            'validation holds no pair of known entities',
-        ),
-        (
-            lambda p, m: quick(id_features=True).fit(p.observed, np.arange(50)),
-            'left_features holds ids already',
-        ),
-        (
-            lambda p, m: quick(solver='als').fit(p.observed, p.left_features),
-            'solver="als" needs ids, without features',
-        ),
-        (lambda p, m: quick().fit(p.observed.astype(float)), 'but ids are needed'),
-        (
-            lambda p, m: quick(columns=['user', 'item']).fit({'a': [1], 'b': [2]}),
-            "the table has no column 'user'",
-        ),
-        (lambda p, m: quick().fit({'a': [1, 2], 'b': ['x', None]}), "'b' has no id in row 1"),
-        (
-            lambda p, m: quick().fit({'a': ['x', 'y'], 'b': ['x', 'y']}, np.ones((2, 1))),
-            'left_features needs them, too',
-        ),
-        (
-            lambda p, m: quick().fit({'a': ['x', 'y'], 'b': ['x', 'y']}, (['x'], np.ones((1, 1)))),
-            "left_features has no row of left id 'y'",
-        ),
         (lambda p, m: m.evaluate([[0, 99]]), 'right id 99 at place 0'),
         (lambda p, m: m.evaluate(sparse.csr_array((3, 3), dtype=float)), 'test has shape'),
         (lambda p, m: m.evaluate(p.test_observed, ['recall']), "measure 'recall' is not known"),
-        (
-            lambda p, m: quick().fit(
-                np.vstack([p.observed, p.observed[:1]]),
-                labels=np.append(np.ones(len(p.observed)), -1.0),
-            ),
-            'with another label',
-        ),
-        (
-            lambda p, m: quick().fit(p.observed, np.full((50, 2), np.inf)),
-            'left_features holds inf at row 0',
-        ),
-        (lambda p, m: quick().fit(p.observed, p.left_features[:9]), 'observed'),
-        (lambda p, m: quick(left=3).fit(p.observed), 'left=3 is no tower'),
         (lambda p, m: quick().recommend([0]), 'is not fitted yet'),
         (
             lambda p, m: quick().fit(p.observed).embed_left(features=np.ones((2, 3))),
@@ -344,12 +208,9 @@ def test_ridge_grows_with_pairs():
 def test_lists_from_an_index(fitted, planted):
     pytest.importorskip('faiss', reason="needs the extra `ann`: pip install 'extreme_opt[ann]'")
     index = fitted.build_index(n_links=8)
-    for settings in (
-        dict(),
-        dict(ids=[7, 2], k=3),
-        dict(exclude_seen=False, k=40),
-        dict(features=planted.left_features[:4], k=5),
-    ):
+    cases = [dict(), dict(ids=[7, 2], k=3), dict(exclude_seen=False, k=40)]
+    cases += [dict(features=planted.left_features[:4], k=5)]
+    for settings in cases:
         ids, scores = fitted.recommend(**settings, index=index)
         exact, best = fitted.recommend(**settings)
         assert (
@@ -398,16 +259,6 @@ def test_dislikes_alone_are_refused(planted, loss, dislike):
     quick(loss=loss).fit(pairs, labels=np.append(np.full(len(pairs) - 1, dislike), 1))
 
 
-@pytest.mark.parametrize('labels', [[1, 2, 3, 4, 5], [-1, 0, 1, 1, -1], [0, 0, 1, 2, 1]])
-def test_other_labels_of_the_logistic_loss_are_refused(labels):
-    pairs = np.column_stack([np.arange(5), np.arange(5) % 3])
-    with pytest.raises(ValueError, match=r'labels hold .* needs -1 and \+1'):
-        quick().fit(pairs, labels=labels)
-    matrix = sparse.coo_array((np.array([4.0, 5.0, 1.0, 3.0, 2.0]), pairs.T), shape=(5, 3))
-    with pytest.raises(ValueError, match=r'labels hold 4 .* needs -1 and \+1'):
-        quick(values='labels').fit(matrix)
-
-
 def test_features_as_lists_and_in_every_sparse_format(planted):
     expected = (
         quick(dtype='float64')
@@ -421,12 +272,8 @@ def test_features_as_lists_and_in_every_sparse_format(planted):
     ):
         found = quick(dtype='float64').fit(planted.observed, left, planted.right_features.tolist())
         np.testing.assert_allclose(found.left_embeddings_, expected, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(
-            found.embed_left(features=planted.left_features[:2].tolist()),
-            expected[:2],
-            rtol=1e-6,
-            atol=1e-9,
-        )
+        got = found.embed_left(features=planted.left_features[:2].tolist())
+        np.testing.assert_allclose(got, expected[:2], rtol=1e-6, atol=1e-9)
     for bad, text in (
         ([[1.0, 2.0], [1.0]], 'rows of different lengths'),
         ([['a', 'b']] * 50, 'but numbers are needed'),
@@ -434,19 +281,6 @@ def test_features_as_lists_and_in_every_sparse_format(planted):
     ):
         with pytest.raises(ValueError, match=f'left_features .*{text}'):
             quick().fit(planted.observed, bad, planted.right_features)
-
-
-@pytest.mark.parametrize('dtype', [np.uint8, np.uint64])
-def test_unsigned_ids(planted, dtype):
-    pairs = planted.observed.astype(dtype)
-    model = quick(dtype='float64').fit(pairs)
-    np.testing.assert_array_equal(
-        model.left_embeddings_, quick(dtype='float64').fit(planted.observed).left_embeddings_
-    )
-    assert (
-        model.recommend(np.array([3], dtype), 2)[0].shape == (1, 2)
-        and len(model.score_pairs(pairs[:3])) == 3
-    )
 
 
 @pytest.fixture(scope='module')
@@ -459,23 +293,14 @@ def biased(planted):
 def test_biases_stay_apart(biased, planted):
     """Embeddings have the asked-for width; scores are inner products and both biases; neighbors do
     not look at biases."""
-    P, Q, p, q = (
-        biased.left_embeddings_,
-        biased.right_embeddings_,
-        biased.left_biases_,
-        biased.right_biases_,
-    )
+    P = biased.left_embeddings_
+    Q = biased.right_embeddings_
+    p = biased.left_biases_
+    q = biased.right_biases_
     assert P.shape == (50, 4) and Q.shape == (30, 4) and p.shape == (50,) and q.shape == (30,)
     scores = P @ Q.T + p[:, None] + q
-    problem = AllPairs(
-        planted.observed,
-        planted.left_features,
-        planted.right_features,
-        n_components=4,
-        left=Linear(),
-        right=Linear(),
-        biases=True,
-    )
+    settings = dict(n_components=4, left=Linear(), right=Linear(), biases=True)
+    problem = AllPairs(planted.observed, planted.left_features, planted.right_features, **settings)
     whole = (
         problem.embed(0, biased.run_.state.params) @ problem.embed(1, biased.run_.state.params).T
     )
@@ -486,11 +311,6 @@ def test_biases_stay_apart(biased, planted):
     np.testing.assert_allclose(
         biased.score_pairs([[3, 4], [0, 29]]), scores[[3, 0], [4, 29]], rtol=1e-10
     )
-    test = pattern(planted.test_observed, (50, 30))
-    assert (
-        biased.evaluate(test, ('auc',), exclude_seen=False)['auc']
-        == rank_measures(lambda rows: scores[rows], test, None, ('auc',))['auc']
-    )
     for side, rows in (('left', P), ('right', Q)):
         unit = rows / np.linalg.norm(rows, axis=1)[:, None]
         near = unit @ unit.T
@@ -500,11 +320,9 @@ def test_biases_stay_apart(biased, planted):
         np.testing.assert_allclose(cosines, np.take_along_axis(near[[2, 5]], ids, 1), rtol=1e-10)
 
 
-def test_new_entities_have_biases_too(biased, planted, tmp_path):
-    P, Q = (
-        biased.embed_left(features=planted.left_features[:6]),
-        biased.embed_right(features=planted.right_features),
-    )
+def test_new_entities_have_biases_too(biased, planted):
+    P = biased.embed_left(features=planted.left_features[:6])
+    Q = biased.embed_right(features=planted.right_features)
     np.testing.assert_allclose(P, biased.left_embeddings_[:6], rtol=1e-8)
     np.testing.assert_allclose(Q, biased.embed_right(), rtol=1e-8)
     np.testing.assert_allclose(
@@ -514,15 +332,9 @@ def test_new_entities_have_biases_too(biased, planted, tmp_path):
         biased.score_pairs([[2, 3]]),
         rtol=1e-8,
     )
-    np.testing.assert_allclose(
-        biased.recommend(features=planted.left_features[:6], k=4)[1],
-        biased.recommend(np.arange(6), 4, exclude_seen=False)[1],
-        rtol=1e-8,
-    )
-    biased.save(tmp_path / 'model.npz')
-    np.testing.assert_array_equal(
-        SimilarityModel.load(tmp_path / 'model.npz').recommend(k=4)[1], biased.recommend(k=4)[1]
-    )
+    found = biased.recommend(features=planted.left_features[:6], k=4)[1]
+    want = biased.recommend(np.arange(6), 4, exclude_seen=False)[1]
+    np.testing.assert_allclose(found, want, rtol=1e-8)
 
 
 def test_an_index_knows_the_biases(biased):
@@ -531,16 +343,6 @@ def test_an_index_knows_the_biases(biased):
     exact, best = biased.recommend(k=5)
     assert np.mean(ids == exact) > 0.97
     np.testing.assert_allclose(scores[ids == exact], best[ids == exact], rtol=1e-5)
-
-
-@pytest.mark.parametrize('solver', SOLVERS)
-def test_threads_change_no_number_of_a_fit(planted, solver):
-    one, two = (
-        quick(solver=solver, n_jobs=n).fit(planted.observed, *inputs(planted, solver)[:1])
-        for n in (1, 2)
-    )
-    np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
-    np.testing.assert_array_equal(one.run_.column('loss'), two.run_.column('loss'))
 
 
 @pytest.mark.parametrize('tower', [Linear(), Linear(bias=True), MLP(5, 4)])
@@ -566,9 +368,7 @@ def test_warm_start_keeps_entities_that_the_new_pairs_do_not_name(planted):
     shape = model.left_embeddings_.shape, model.right_embeddings_.shape
     model.fit(planted.observed[planted.observed[:, 0] < 5])
     assert (model.left_embeddings_.shape, model.right_embeddings_.shape) == shape
-    with pytest.raises(
-        ValueError, match='the last fit had 50 left entities and this one has 40; keep all of them'
-    ):
+    with pytest.raises(ValueError, match='had 50 left entities and this one has 40; keep'):
         model.fit(sparse.csr_array(np.eye(40, 30)))
 
 
@@ -576,9 +376,7 @@ def test_warm_start_names_what_does_not_fit(planted):
     model = quick(warm_start=True).fit(planted.observed, planted.left_features)
     with pytest.raises(ValueError, match='had 8 columns in left_features and this one has 7'):
         model.fit(planted.observed, planted.left_features[:, :7])
-    with pytest.raises(
-        ValueError, match='the left tower .* over columns and this one has .* over ids in order'
-    ):
+    with pytest.raises(ValueError, match='over columns and this one has .* over ids in order'):
         model.fit(planted.observed)
     rows = planted.left_features[np.r_[0:50, 0:5]]
     model.fit(
@@ -598,15 +396,9 @@ def test_settings_changed_without_a_fit_do_not_touch_the_fitted_towers(planted):
 def test_a_fit_that_stops_at_a_limit_says_so(planted, solver):
     """With the limit that was reached and settings that exist; not where no tolerance was asked
     for, or where it was reached."""
-    from sklearn.exceptions import ConvergenceWarning
-
     arguments = planted.observed, *inputs(planted, solver)
     with pytest.warns(
-        ConvergenceWarning,
-        match=(
-            r'SimilarityModel.fit did not converge: reached max_iter=2; raise max_iter, loosen'
-            r' tol=1e-09'
-        ),
+        ConvergenceWarning, match='reached max_iter=2; raise max_iter, loosen tol=1e-09'
     ):
         quick(solver=solver, max_iter=2, tol=1e-9).fit(*arguments)
     with pytest.warns(ConvergenceWarning, match='reached max_epochs=.*; raise max_epochs'):
@@ -623,11 +415,9 @@ def test_a_fit_that_stops_at_a_limit_says_so(planted, solver):
 def test_a_fit_that_diverges_says_so(planted, solver):
     """The loss overflows at the start, or after a step of a sampled solver; the remedy names
     settings that the model has."""
-    model, labels, ways = (
-        quick(solver=solver, loss='squared', dtype='float64'),
-        None,
-        'use solver="adagrad"',
-    )
+    model = quick(solver=solver, loss='squared', dtype='float64')
+    labels = None
+    ways = 'use solver="adagrad"'
     steps = dict(block=BlockSGD, pair=PairSGD, sogram=SOGram)
     if solver in steps:
         model._make_solver = lambda problem: steps[solver](1e200, scaling=None)
@@ -643,8 +433,6 @@ def test_a_fit_that_diverges_says_so(planted, solver):
 
 def test_a_search_that_ends_early_says_so(planted):
     "A start so large that float32 tells no step from the point it sets out from."
-    from sklearn.exceptions import ConvergenceWarning
-
     with pytest.warns(
         ConvergenceWarning, match='did not converge: no step lowers the loss; dtype="float64"'
     ):
@@ -678,20 +466,23 @@ def test_towers_are_linear_unless_told_otherwise(planted):
         quick(left='deep').fit(planted.observed)
 
 
-def tables(log):
-    "The same log in every form that is at hand."
-    pd = pytest.importorskip('pandas')
-    yield 'dict', log
-    yield 'pandas', pd.DataFrame(log)
-    yield 'categories', pd.DataFrame(log).astype({'user': 'category', 'item': 'string'})
-    yield 'pairs', list(zip(log['user'], log['item']))
-    yield 'array', np.array(list(zip(log['user'], log['item'])))
-    yield 'objects', np.array(list(zip(log['user'], log['item'])), object)
+def forms(table):
+    "A table in every form at hand."
+    yield table
+    yield pd.DataFrame(table)
     for name, make in (('polars', 'DataFrame'), ('pyarrow', 'table')):
         try:
-            yield name, getattr(importlib.import_module(name), make)(log)
+            yield getattr(importlib.import_module(name), make)(table)
         except ImportError:
             pass
+
+
+def tables(log):
+    "The same log in every form, also without names of columns."
+    pairs = list(zip(log['user'], log['item']))
+    yield from forms(log)
+    yield pd.DataFrame(log).astype({'user': 'category', 'item': 'string'})
+    yield from (pairs, np.array(pairs), np.array(pairs, object))
 
 
 def test_tables_of_every_kind_give_the_same_model(planted):
@@ -699,9 +490,9 @@ def test_tables_of_every_kind_give_the_same_model(planted):
     known = [np.unique(planted.observed[:, side]) for side in (0, 1)]
     dense = np.column_stack([np.searchsorted(known[s], planted.observed[:, s]) for s in (0, 1)])
     expected = quick(dtype='float64').fit(dense)
-    for kind, table in tables(log):
+    for table in tables(log):
         model = quick(dtype='float64').fit(table)
-        np.testing.assert_array_equal(model.left_ids_, np.array(NAMES[0])[known[0]], err_msg=kind)
+        np.testing.assert_array_equal(model.left_ids_, np.array(NAMES[0])[known[0]])
         np.testing.assert_allclose(model.left_embeddings_, expected.left_embeddings_, rtol=1e-9)
         ids, scores = model.recommend(['u07', 'u02'], 4)
         rows = np.searchsorted(known[0], [7, 2])
@@ -720,7 +511,6 @@ def test_tables_of_every_kind_give_the_same_model(planted):
 
 def test_ids_of_any_kind_come_back():
     "Integers with gaps, tuples, mixed types, floats that are whole, dates."
-    pd = pytest.importorskip('pandas')
     for left in (
         [10**9, 5, 10**9, 7],
         [('a', 1), ('b', 2), ('a', 1), ('c', 3)],
@@ -755,12 +545,6 @@ def test_columns_of_a_table(planted):
     by_column = quick(columns=columns, values='weights', dtype='float64').fit(log)
     by_hand = quick(dtype='float64').fit(table_of(planted.observed), pair_weights=stars)
     np.testing.assert_array_equal(by_column.left_embeddings_, by_hand.left_embeddings_)
-    default = quick(values='weights', dtype='float64').fit(table_of(planted.observed, stars=stars))
-    np.testing.assert_array_equal(by_column.left_embeddings_, default.left_embeddings_)
-    likes = table_of(planted.observed, like=(stars > 3).astype(int))
-    one = quick(values='labels', dtype='float64').fit(likes)
-    two = quick(dtype='float64').fit(table_of(planted.observed), labels=np.where(stars > 3, 1, -1))
-    np.testing.assert_array_equal(one.left_embeddings_, two.left_embeddings_)
 
 
 def test_repeats_of_a_matrix_are_summed(planted):
@@ -776,7 +560,6 @@ def test_repeats_of_a_matrix_are_summed(planted):
 def test_features_by_id(planted):
     """In any order, as a tuple, with the ids in the index or in a column; entities without pairs
     have a place."""
-    pd = pytest.importorskip('pandas')
     order = np.random.default_rng(0).permutation(50)
     names, rows = np.array(NAMES[0])[order], planted.left_features[order]
     log = table_of(planted.observed)
@@ -917,7 +700,6 @@ def test_validation_by_time_takes_the_latest(planted):
     n = len(planted.observed)
     time = np.random.default_rng(0).permutation(n)
     log = table_of(planted.observed, time=time)
-    from extreme_opt.similarity.interactions import read_interactions
     from extreme_opt.similarity.validation import held_out_pairs
 
     found = read_interactions(log, timed=True)
@@ -954,7 +736,6 @@ def test_evaluate_by_entity_with_intervals(fitted, planted):
 
 
 def test_grid_search_over_a_table(planted):
-    pd = pytest.importorskip('pandas')
     from sklearn.model_selection import GridSearchCV, KFold
 
     folds = KFold(2, shuffle=True, random_state=0)
@@ -962,10 +743,6 @@ def test_grid_search_over_a_table(planted):
         search = GridSearchCV(quick(metric='auc'), {'ridge': [0.1, 100.0]}, cv=folds).fit(X)
         assert np.isfinite(search.cv_results_['mean_test_score']).all()
         assert 0 < search.best_score_ < 1 and search.best_estimator_.recommend(k=2)[0].shape[1] == 2
-    features = (NAMES[0], planted.left_features), (NAMES[1], planted.right_features)
-    search = GridSearchCV(quick(metric='auc', id_features=True), {'ridge': [0.1, 10.0]}, cv=folds)
-    search.fit(pd.DataFrame(table_of(planted.observed)), left_features=features[0])
-    assert np.isfinite(search.best_score_)
 
 
 def test_ids_and_features_together(planted):
@@ -1081,22 +858,6 @@ def test_an_index_is_saved_with_the_model(planted, tmp_path, monkeypatch):
     assert model.fit(table_of(planted.observed)).index_ is None
 
 
-def test_alternating_least_squares_reaches_what_newton_reaches(planted):
-    for settings in (dict(), dict(biases=True), dict(popularity_power=0.5, penalty='all')):
-        settings = dict(loss='squared', impute=0.0, dtype='float64') | settings
-        newton, als = (
-            quick(solver=solver, max_iter=n, tol=1e-9, **settings).fit(planted.observed)
-            for solver, n in (('newton', 300), ('als', 3000))
-        )
-        np.testing.assert_allclose(
-            als.run_.column('loss')[-1], newton.run_.column('loss')[-1], rtol=0.01
-        )
-        rows = [als.observed_[[i]].indices.tolist() for i in range(50)]
-        np.testing.assert_allclose(
-            als.embed_left(history=rows), als.left_embeddings_, rtol=1e-3, atol=1e-3
-        )
-
-
 def test_what_auto_becomes(planted):
     "Alternating least squares for linear towers on ids without labels, Newton for all else."
     pairs, n = planted.observed, len(planted.observed)
@@ -1123,16 +884,9 @@ def test_what_auto_becomes(planted):
         expected = dict(solver=solver, prior_weight=weight) | others
         expected |= {name: value for name, value in settings.items() if name in expected}
         assert model.settings_ == expected, settings
-    default, by_hand = (
-        quick().fit(pairs),
-        quick(
-            solver='als',
-            impute=0.0,
-            unobserved_weight=4 * scale * n / 1500,
-            ridge=0.15 * scale * n / 80,
-            ridge_power=0.5 * scale,
-        ),
-    )
+    default = quick().fit(pairs)
+    usual = dict(ridge=0.15 * scale * n / 80, ridge_power=0.5 * scale)
+    by_hand = quick(solver='als', impute=0.0, unobserved_weight=4 * scale * n / 1500, **usual)
     np.testing.assert_allclose(
         default.left_embeddings_, by_hand.fit(pairs).left_embeddings_, rtol=1e-4, atol=1e-5
     )
@@ -1161,23 +915,6 @@ def test_penalties_are_smaller_where_pairs_can_be_predicted():
     assert told == (1.0, 0.1, 0.2)
     model = quick(solver='newton').fit(pattern(np.argwhere(alike), (m, n)))
     assert model.settings_['penalty_scale'] == 1.0
-
-
-def test_the_prediction_of_a_pair_leaves_it_out():
-    "Eq. (I1) beside the prediction of a cell that holds its own prediction."
-    rng = np.random.default_rng(0)
-    alike = rng.integers(4, size=90)[:, None] == rng.integers(4, size=60)
-    seen = alike & (rng.random(alike.shape) < 0.7)
-    pairs, signal = np.argwhere(seen), []
-    for i, j in pairs[::20]:
-        table = seen.astype(float)
-        for _ in range(30):
-            U, values, V = np.linalg.svd(table, full_matrices=False)
-            table[i, j] = (U[i, :10] * values[:10]) @ V[:10, j]
-        signal.append(table[i, j])
-    s = np.median(signal)
-    exact = np.clip(((1 - s) / max(s, 0.5)) ** 2, 0.125, 1)
-    assert exact - 0.15 < penalty_scale(pairs, seen.shape) <= exact
 
 
 def test_the_share_of_a_pair_in_its_own_prediction_is_that_of_its_projection():
@@ -1292,18 +1029,6 @@ LOG = dict(
 PEOPLE = dict(user=['ann', 'bob', 'cid', 'dee', 'eve'], a=[1, 1, 0, 0, 1], b=[0, 0, 1, 1, 0])
 
 
-def forms(table):
-    "A table in every form at hand."
-    pd = pytest.importorskip('pandas')
-    yield table
-    yield pd.DataFrame(table)
-    for name, make in (('pyarrow', 'table'), ('polars', 'DataFrame')):
-        try:
-            yield getattr(importlib.import_module(name), make)(table)
-        except ImportError:
-            pass
-
-
 def test_names_of_columns_stay_what_they_were():
     "Columns of ids and of features, turned or renamed, in each later call."
     turned = dict(film=LOG['film'], user=LOG['user'])
@@ -1351,7 +1076,6 @@ def test_names_of_columns_stay_what_they_were():
 
 
 def test_a_table_whose_first_columns_are_no_ids_is_refused():
-    pd = pytest.importorskip('pandas')
     log = pd.DataFrame(LOG)
     counts = pd.crosstab(log.user, log.film)
     bare = pd.DataFrame(counts.to_numpy(), [*counts.index], [*counts.columns])
@@ -1375,9 +1099,7 @@ def test_a_table_whose_first_columns_are_no_ids_is_refused():
     for unit, when in (('seconds', 1_600_000_000), ('milliseconds', 1_600_000_000_000)):
         table = log.assign(when=when + np.arange(8))
         for values in ('weights', 'labels'):
-            with pytest.raises(
-                ValueError, match=f"'when' holds numbers as {unit} since 1970.*time"
-            ):
+            with pytest.raises(ValueError, match=f"'when' holds numbers as {unit}"):
                 quick(n_components=1, values=values).fit(table)
         quick(n_components=1).fit(table)  # where nothing reads it
         roles = dict(left='user', right='film', time='when')
@@ -1386,9 +1108,6 @@ def test_a_table_whose_first_columns_are_no_ids_is_refused():
 
 
 def test_times_of_every_kind_are_compared_exactly():
-    from extreme_opt.similarity.interactions import read_interactions
-
-    pd = pytest.importorskip('pandas')
     far = np.array(['3024-01-01', '2024-01-01'] * 4, 'datetime64[s]')
     days = pd.date_range('2020', periods=8)
     near = np.int64(2) ** 60 + np.arange(8)  # equal as float64
@@ -1449,7 +1168,6 @@ def test_a_weight_of_zero_is_no_pair(planted):
 
 
 def test_histories_of_every_form_and_what_they_may_not_hold():
-    pd = pytest.importorskip('pandas')
     model = quick(n_components=2).fit(LOG)
     log = pd.DataFrame(LOG)
     lists = log.groupby('user').film.apply(list)
@@ -1519,16 +1237,7 @@ def test_counts_say_what_was_measured():
 @pytest.mark.parametrize(
     'ids',
     [
-        [datetime.date(2020, 1, 2), datetime.date(2020, 1, 1)],
-        [datetime.datetime(2020, 1, 2, tzinfo=datetime.UTC)],
-        [uuid.UUID(int=5), uuid.UUID(int=3)],
-        [b'a', b'\x00'],
-        [decimal.Decimal('1.10'), fractions.Fraction(1, 3)],
-        np.array(['2020-01-02', '9999-01-01'], 'datetime64[s]'),
         [('a', datetime.date(2020, 1, 2)), ('b', 2)],
-        [datetime.time(3), datetime.datetime(2020, 1, 2, tzinfo=zoneinfo.ZoneInfo('Asia/Tokyo'))],
-        list(pd.period_range('2024-01', periods=2, freq='M')),
-        list(pd.IntervalIndex.from_breaks([0, 1, 2])),
         list(pd.date_range('2024', periods=2, tz='Europe/Berlin')),
     ],
 )
@@ -1540,15 +1249,6 @@ def test_ids_of_usual_kinds_are_saved(ids, tmp_path):
     assert [*map(type, loaded.right_ids_)] == [*map(type, model.right_ids_)]
     shown = [one.similar([model.right_ids_[0]], 1)[0].tolist() for one in (model, loaded)]
     assert shown[0] == shown[1]
-
-
-def test_an_id_that_no_file_can_hold_is_named(tmp_path):
-    class Own:
-        pass
-
-    model = quick(n_components=1).fit(dict(u=[0, 0], i=np.array([Own(), Own()], object)))
-    with pytest.raises(TypeError, match=r'right_ids\[0\] is a Own, which a file'):
-        model.save(tmp_path / 'model')
 
 
 def test_histories_may_be_dictionaries_from_id_to_value():
@@ -1641,7 +1341,7 @@ def test_measures_of_ties_against_all_orders(n_hits, n_listed):
 
 @pytest.mark.parametrize('loss', ['squared', 'logistic'])
 @pytest.mark.parametrize('kind', ['cosine', 'factors', 'sparse'])
-def test_a_prior_is_a_part_of_loss_and_score(kind, loss, tmp_path):
+def test_a_prior_is_a_part_of_loss_and_score(kind, loss):
     rng = np.random.default_rng(3)
     m, n = 30, 20
     X, Y = rng.random((m, 5)), rng.random((n, 5))
@@ -1672,9 +1372,6 @@ def test_a_prior_is_a_part_of_loss_and_score(kind, loss, tmp_path):
     np.testing.assert_allclose(
         model.run_.column('loss')[-1], dense + 0.15 * params @ params, rtol=1e-9
     )
-    model.save(tmp_path / 'm.npz')
-    back = SimilarityModel.load(tmp_path / 'm.npz')
-    assert (back.recommend([4, 2], k=3, exclude_seen=False)[1] == scores).all()
     with pytest.raises(ValueError, match='history does not go with prior'):
         model.recommend(history=[[0, 1]])
     with pytest.raises(ValueError, match='scores have a prior; leave index out'):
@@ -1910,7 +1607,6 @@ def test_a_search_of_the_width_needs_the_memory_of_the_widest(monkeypatch):
 
 
 def test_values_come_from_the_column_that_is_named_so_or_are_asked_for():
-    pd = pytest.importorskip('pandas')
     table = pd.DataFrame({'user': [0, 0, 1, 1], 'film': [0, 1, 1, 2], 'year': 2000})
 
     def fit(given):
@@ -1928,7 +1624,6 @@ def test_values_come_from_the_column_that_is_named_so_or_are_asked_for():
 
 
 def test_features_go_by_their_index_where_it_holds_row_numbers():
-    pd = pytest.importorskip('pandas')
     rng = np.random.default_rng(0)
     pairs = np.c_[np.arange(40) % 10, np.arange(40) % 7]
     left, right = pd.DataFrame(rng.normal(size=(10, 3))), pd.DataFrame(rng.normal(size=(7, 3)))

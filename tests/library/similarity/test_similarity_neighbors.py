@@ -43,14 +43,8 @@ def by_hand(model, X):
     return best_of(np.where(own, 0, table), model.n_neighbors)
 
 
-MODELS = [
-    EASE(3.0),
-    EASE(0.1),
-    ItemNeighbors(4),
-    ItemNeighbors(5, shrinkage=7.0),
-    RP3beta(6),
-    RP3beta(4, alpha=0.7, beta=0.2),
-]
+MODELS = [EASE(3.0), EASE(0.1), ItemNeighbors(4), ItemNeighbors(5, shrinkage=7.0), RP3beta(6)]
+MODELS.append(RP3beta(4, alpha=0.7, beta=0.2))
 
 
 @pytest.mark.parametrize('values', ['ignore', 'weights'])
@@ -71,7 +65,7 @@ def test_tables_are_the_plain_formulas(model, values):
 
 
 @pytest.mark.parametrize('model', MODELS[::2], ids=repr)
-def test_a_history_is_a_row(model, tmp_path):
+def test_a_history_is_a_row(model):
     pairs, _ = some_pairs()
     log = {'user': [f'u{i}' for i in pairs[:, 0]], 'film': [f'f{j:02d}' for j in pairs[:, 1]]}
     model = clone(model).fit(log)
@@ -81,12 +75,6 @@ def test_a_history_is_a_row(model, tmp_path):
     again, same = model.recommend(history=own, k=5)
     assert (again == lists).all()
     np.testing.assert_allclose(same, scores)
-    model.save(tmp_path / 'm.npz')
-    back = type(model).load(tmp_path / 'm.npz')
-    assert (back.recommend(users, k=5)[1] == scores).all()
-    assert back.evaluate(log, 'recall@5', exclude_seen=False) == model.evaluate(
-        log, 'recall@5', exclude_seen=False
-    )
     kept = model.recommend(users, k=12, candidates=['f00', 'f03'], exclude_seen=False)[0]
     assert {each for each in kept.ravel() if each is not None} <= {'f00', 'f03'}
     with pytest.raises(ValueError, match="left id 'eve' at place 0 is unknown"):

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from extreme_opt.core import GradientDescent, minimize
 from extreme_opt.core.checks import check_gradient
 from extreme_opt.similarity import MLP, AllPairs
 from extreme_opt.similarity.towers import ACTIVATIONS, Tower, forward, jvp, squared_vjp, vjp
@@ -38,19 +37,6 @@ def test_gradient_and_product(activation, keep_mb, cosine):
     np.testing.assert_allclose(
         problem.ggn_vp(params, d), J.T @ (J @ d) + 0.1 * d, rtol=1e-5, atol=1e-6
     )
-
-
-@pytest.mark.parametrize('activation', ACTIVATIONS)
-def test_single_precision_and_a_fit(activation):
-    problem = made(activation, dtype=np.float32)
-    params = problem.init_params(0)
-    grad = problem.grad(params)
-    assert grad.dtype == np.float32
-    np.testing.assert_allclose(
-        grad, made(activation).grad(params.astype(float)), rtol=1e-3, atol=1e-4
-    )
-    run = minimize(problem, GradientDescent(), max_iter=20)
-    assert run.history[-1]['loss'] < run.history[0]['loss']
 
 
 @pytest.mark.parametrize('activation', ACTIVATIONS)

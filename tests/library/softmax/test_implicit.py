@@ -12,9 +12,15 @@ import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extreme_opt.core.run import minimize
 from extreme_opt.softmax.double_sum import DoubleSum
-from extreme_opt.softmax.implicit import ImplicitSGD, _slow_set, _slow_step, pair_step, set_step
+from extreme_opt.softmax.implicit import (
+    ImplicitSGD,
+    _log_omega,
+    _slow_set,
+    _slow_step,
+    pair_step,
+    set_step,
+)
 
 
 def exact_root(rate, stiffness, gap, old, n_classes):
@@ -79,17 +85,9 @@ def test_extreme_instances_hold(log10_rate, log10_square, gap, old, n_classes):
     noise = 1e-9 * (1 + abs(u) + old + rate * min(u, 1.0) + move)
     assert abs(move - (-rate * math.expm1(-u) + u - old)) <= noise
     # the drop of the gap can be bounded: Prop. 2, corrected
-    assert (
-        move / stiffness
-        <= max(
-            rate / stiffness,
-            math.log(2) * max(0.0, math.log(rate / stiffness) + log_others + gap - old),
-        )
-        + abs(gap)
-        + log_others
-        + old
-        + 50
-    )
+    slope = rate / stiffness
+    far = math.log(2) * max(0.0, math.log(slope) + log_others + gap - old)
+    assert move / stiffness <= max(slope, far) + abs(gap) + log_others + old + 50
 
 
 @settings(max_examples=300, deadline=None)
@@ -120,22 +118,18 @@ def test_extreme_sets_hold(log10_rate, log10_square, gaps, old, n_classes):
             )
 
 
+def test_a_set_step_sets_out_near_its_root():
+    t = np.linspace(-30, 60, 400)
+    found, exact = [_log_omega(one) for one in t], np.log(scipy.special.wrightomega(t))
+    np.testing.assert_allclose(found, exact, atol=0.13)
+
+
 def test_a_mending_that_vanishes_far_from_the_root_ends_nothing():
     gaps, moves, slow = np.array([2.26024799, -7.04555645, 5.18227245]), np.empty(3), np.empty(3)
     rate, share, old = 41.280391491956955, math.log(550 / 3), 0.3691729810062035
     u = set_step(rate, share, 1.0, gaps, old, moves)
     other = _slow_set(rate, share, 1.0, gaps, old, slow)
     np.testing.assert_allclose([u, *moves], [other, *slow], rtol=1e-10)
-
-
-def test_shuffled_visits_no_row_twice():
-    problem = _problem()
-    start = problem.init_params()
-    start[problem.n_weights :] = 4
-    for n_updates in (1, 17, 40):
-        solver = ImplicitSGD(visits='shuffled', n_updates=n_updates, learning_rate=2.0)
-        state = solver.step(problem, solver.init(problem, start), np.random.default_rng(0))
-        assert (state.params[problem.n_weights :] != 4).sum() == n_updates
 
 
 def test_rate_falls_at_whole_passes():
@@ -205,25 +199,6 @@ def test_every_step_solves_equation_9(kind, n_classes, ridge, rate, n_negatives)
         assert (problem.unpack(after)[1] > 0).all()
 
 
-def test_dense_equals_sparse_and_float32_is_near():
-    runs = []
-    for kind, dtype in [
-        (np.asarray, np.float64),
-        (scipy.sparse.csr_array, np.float64),
-        (np.asarray, np.float32),
-        (scipy.sparse.csr_array, np.float32),
-    ]:
-        problem = _problem(kind, dtype)
-        run = minimize(
-            problem, ImplicitSGD(learning_rate=5.0, learning_rate_decay=0.9), max_epochs=3
-        )
-        assert run.state.params.dtype == dtype
-        runs.append(run.state.params.astype(float))
-    np.testing.assert_allclose(runs[1], runs[0], atol=1e-11)
-    for run in runs[2:]:
-        np.testing.assert_allclose(run, runs[0], atol=2e-4)
-
-
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
 @pytest.mark.parametrize('rate', [0.1, 1e4])
 def test_ridge_through_the_scale_is_the_ridge_done_in_full(kind, rate):
@@ -264,16 +239,6 @@ def test_ridge_through_the_scale_is_the_ridge_done_in_full(kind, rate):
 
 def test_wrong_use_is_one_line():
     problem = _problem()
-    for settings_, word in [
-        (dict(n_negatives=0), 'n_negatives=0'),
-        (dict(visits='file'), "visits='file'"),
-        (dict(learning_rate=0.0), 'learning_rate=0'),
-        (dict(learning_rate_decay=1.5), 'learning_rate_decay=1.5'),
-        (dict(learning_rate=math.nan), 'nan'),
-    ]:
-        with pytest.raises(ValueError, match=word) as caught:
-            ImplicitSGD(**settings_)
-        assert '\n' not in str(caught.value)
     with pytest.raises(ValueError, match='alpha'):
         ImplicitSGD().init(DoubleSum(np.eye(3), np.arange(3), alpha=1.0), np.ones(12))
     low = problem.init_params()

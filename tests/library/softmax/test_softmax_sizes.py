@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from extreme_opt.softmax.double_sum import DoubleSum, Draw, add_rows, scores_at
+from extreme_opt.softmax.double_sum import DoubleSum, Draw
 from extreme_opt.softmax.rivals import OneVsEach
 
 
@@ -42,26 +42,3 @@ def test_a_draw_of_another_problem_is_refused(kind, sample, others, word):
         pairs = OneVsEach(*rows_and_labels(kind), 5)
         with pytest.raises(ValueError, match=word):
             pairs.grad_at(pairs.init_params(), batch)
-
-
-@pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
-def test_scores_and_sums_of_rows_stay_inside_their_arrays(kind):
-    problem = DoubleSum(*rows_and_labels(kind), 5)
-    weights, sample, classes = np.zeros((5, 3)), np.array([0, 3]), np.array([[0], [4]])
-    for rows, ks in (
-        ([0, 12], classes),
-        (sample, [[0], [5]]),
-        (sample, [[-6], [0]]),
-        ([0], classes),
-    ):
-        with pytest.raises(ValueError):
-            scores_at(problem, weights, np.array(rows), np.array(ks))
-        with pytest.raises(ValueError):
-            add_rows(problem, weights, np.array(rows), np.array(ks), np.ones((2, 1)))
-    with pytest.raises(ValueError, match=r'\(4, 3\)'):
-        scores_at(problem, weights[:4], sample, classes)
-    with pytest.raises(ValueError, match=r'\(5, 2\)'):
-        add_rows(problem, weights[:, :2], sample, classes, np.ones((2, 1)))
-    with pytest.raises(ValueError, match='slopes'):
-        add_rows(problem, weights, sample, classes, np.ones((1, 1)))
-    assert not weights.any()
