@@ -176,7 +176,7 @@ def test_an_entity_without_features_is_named(planted):
         (lambda p, m: m.recommend(history=np.arange(30) < 3), 'right ids are a mask|row of 30'),
         (lambda p, m: m.recommend(history=np.eye(30)[:1]), 'a row of 30 entries, one for each'),
         (lambda p, m: m.recommend(history=np.eye(30, dtype=int)), 'a row of 30 entries'),
-        (lambda p, m: m.recommend([0], index=True), 'call build_index first'),
+        (lambda p, m: quick().fit(p.observed).recommend([0], index=True), 'call build_index'),
         (lambda p, m: m.evaluate(p.test_observed, unknown='no'), "unknown='no'"),
         (lambda p, m: m.evaluate(p.test_observed, interval=2), 'interval=2 is not'),
         (lambda p, m: m.evaluate([('a', 'b')]), 'test has ids, but the fit had row'),
