@@ -93,7 +93,7 @@ _CLASSES: dict[str, dict[str, tuple]] = dict(
         lbfgs=(dict(data=1.1, params=45, scores=0.85, rows=80),),
         rotation=(dict(data=2.4, params=5.1, rows=16),),
         **dict.fromkeys(('implicit', 'umax', 'sgd', 'ove', 'nce', 'sampled'), _SAMPLED),
-        support=(dict(data=1, params=6.5, rows=4, gaps=2.4),),
+        support=(dict(data=1, params=6.5, rows=4, gaps=2.4, each=5.5),),
     ),
     bound=dict(
         lbfgs=(dict(data=1), dict(data=2, scores=6), dict(params=56, scores=8), dict(columns=1)),
@@ -192,6 +192,7 @@ def forecast_memory(
             params=n_params * itemsize,
             scores=8 * n_rows * n_classes,
             rows=8 * n_rows,
+            each=8 * n_columns,
             gaps=8 * min(n_rows * n_classes, 2**20) * (n_stored is not None),
             columns=8 * n_columns**2 * 4.5
             if n_stored is None

@@ -414,7 +414,14 @@ def picture(figure: Figure, dpi: int = 144, colors: int = 64) -> bytes:
     from PIL import Image as Pillow
 
     raw, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(raw, format='png', dpi=dpi, facecolor='white', metadata={'Software': None})
+    figure.savefig(
+        raw,
+        format='png',
+        dpi=dpi,
+        facecolor='white',
+        metadata={'Software': None},
+        pil_kwargs={'compress_level': 0},  # it is read at once
+    )
     full = Pillow.open(raw).convert('RGB')
     full.quantize(colors=colors, dither=Pillow.Dither.NONE).save(small, format='png', optimize=True)
     return small.getvalue()

@@ -437,6 +437,12 @@ def _workspaces(tower, rows, widths):
     ]
 
 
+def _features_at(tower, where):
+    "Features of the rows of a chunk: no copy where it holds all of them."
+    whole = isinstance(where, slice) and where == slice(0, tower.n_rows)
+    return tower.features if whole else tower.features[where]
+
+
 def _first(tower, weights, where):
     "Features times a table, for the rows of a chunk; only to be read."
     inputs = tower.features
@@ -444,7 +450,7 @@ def _first(tower, weights, where):
         return weights[where]
     if inputs.ndim == 1:
         return weights[inputs[where]]
-    part = inputs[where]
+    part = _features_at(tower, where)
     count_products(part.nnz if sparse.issparse(part) else part.size, weights.shape[1])
     return np.ascontiguousarray(part @ weights)
 
@@ -652,7 +658,7 @@ def _first_back(tower, grad, where, delta, power):
     elif inputs is None or inputs.ndim == 1:
         _scatter(grad, where if inputs is None else inputs[where], delta)
     else:
-        part = inputs[where]
+        part = _features_at(tower, where)
         count_products(part.nnz if sparse.issparse(part) else part.size, grad.shape[1])
         grad += (part if power == 1 else part**power).T @ delta
 

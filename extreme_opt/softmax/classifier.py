@@ -987,6 +987,13 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             samples = self._choose_loss(samples)
             rows = samples.rows
         self._columns = None
+        if not on_support and scipy.sparse.issparse(rows):
+            check_memory(
+                24.0 * rows.shape[1],
+                f'{type(self).__name__}.fit',
+                f'counts of the entries are as long as the {rows.shape[1]:,} columns: take fewer '
+                'columns (selected, or hashed)',
+            )
         if not on_support and (before is None or self.solver != 'auto'):
             with np.errstate(over='ignore', invalid='ignore'):
                 rows = self._look(rows, len(self.classes_))

@@ -1776,23 +1776,29 @@ class OnSupport(Classifier):
     def _support_problem(self, rows, labels, weights, before=None, copies=1):
         """The problem with the cells of the rows and earlier ones; refused where it cannot be held.
         `copies` are those that the fit has made of the rows."""
-        n_classes = len(self.classes_)
+        n_classes, n_columns = len(self.classes_), rows.shape[1]
+        what, fewer = f'{type(self).__name__}.fit', 'take fewer columns (selected, or hashed)'
+        check_memory(
+            44.0 * n_columns,
+            what,
+            f'a support has arrays as long as the {n_columns:,} columns: {fewer}',
+        )
         n_cells = int(_counted(rows, labels, n_classes, before)[2].sum())
         check_memory(
             forecast_memory(
                 'softmax',
                 'support',
                 n_rows=len(labels),
-                n_columns=rows.shape[1],
+                n_columns=n_columns,
                 n_classes=n_classes,
                 n_stored=rows.nnz * (1 + copies),
                 n_weights=n_cells + n_classes + len(labels),
                 n_more=2.2 * bool(self.average) + 1.1 * bool(self.early_stopping),
                 itemsize=np.dtype(self.dtype).itemsize,
             ),
-            f'{type(self).__name__}.fit',
-            f'{n_classes:,} classes have {n_cells:,} weights on a support: take fewer columns '
-            '(selected, or hashed), fewer words a row, or fewer classes (rare ones left out)',
+            what,
+            f'{n_classes:,} classes have {n_cells:,} weights on a support: {fewer}, fewer words a '
+            'row, or fewer classes (rare ones left out)',
         )
         return SupportSoftmax(
             rows,

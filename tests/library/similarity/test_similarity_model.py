@@ -6,6 +6,7 @@ import importlib
 import itertools
 import math
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -175,7 +176,7 @@ def test_an_entity_without_features_is_named(planted):
         (lambda p, m: m.recommend(history=np.arange(30) < 3), 'right ids are a mask|row of 30'),
         (lambda p, m: m.recommend(history=np.eye(30)[:1]), 'a row of 30 entries, one for each'),
         (lambda p, m: m.recommend(history=np.eye(30, dtype=int)), 'a row of 30 entries'),
-        (lambda p, m: m.recommend([0], index=True), 'call build_index first'),
+        (lambda p, m: quick().fit(p.observed).recommend([0], index=True), 'call build_index'),
         (lambda p, m: m.evaluate(p.test_observed, unknown='no'), "unknown='no'"),
         (lambda p, m: m.evaluate(p.test_observed, interval=2), 'interval=2 is not'),
         (lambda p, m: m.evaluate([('a', 'b')]), 'test has ids, but the fit had row'),
@@ -1648,6 +1649,21 @@ def test_a_setting_for_the_next_fit_does_not_spoil_the_file(tmp_path, later):
     read = SimilarityModel.load(tmp_path / 'model.npz')
     np.testing.assert_array_equal(read.score_pairs(pairs), scores)
     assert read.get_params().items() >= later.items()
+
+
+def test_items_without_end_are_refused_before_arrays_as_long(monkeypatch):
+    columns, many = np.sort(np.random.default_rng(0).integers(2**31 - 2, size=50)), 2**31 - 2
+    X = sparse.csr_array(
+        (np.ones(50), columns.astype(np.int32), np.arange(51, dtype=np.int32)), (50, many)
+    )
+    monkeypatch.setattr('extreme_opt.core.memory.free_memory', lambda: 1e10)
+    tracemalloc.start()
+    with pytest.raises(MemoryError, match='each of 2,147,483,696 ids: give a table of pairs'):
+        SimilarityModel(2).fit(X)
+    assert tracemalloc.get_traced_memory()[1] < 1e8
+    tracemalloc.stop()
+    table = dict(user=list(range(50)), item=columns.tolist())
+    assert len(SimilarityModel(2, max_iter=1, tol=None).fit(table).right_embeddings_) <= 50
 
 
 def test_a_history_of_dislikes_alone_is_told_where_missing_pairs_are_stronger():

@@ -1,5 +1,7 @@
 "Weights on a support: structure, posting lists, sampled steps by enumeration, and the estimator."
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -453,11 +455,32 @@ def test_auto_takes_a_support_where_dense_weights_are_large(monkeypatch):
     model.fit(X, y)
     assert sp.issparse(model.coef_) and model.settings_['weights'] == 'support'
     assert '0.96 GB, more than 0.5 GB' in model.settings_['reason']
-    monkeypatch.setattr('extreme_opt.core.memory.free_memory', lambda: 1e6)
     monkeypatch.setattr('extreme_opt.core.memory._ALWAYS_FREE', 0)
-    said = r'needs about .* but 0.001 GB are free; 4,000 classes have 72,000 weights on a support'
-    with pytest.raises(MemoryError, match=said):
-        model.fit(X, y)
+    for free, why in (
+        (5e6, '4,000 classes have 72,000 weights on a support'),
+        (1e6, 'a support has arrays as long as the 60,000 columns: take fewer columns'),
+    ):
+        monkeypatch.setattr('extreme_opt.core.memory.free_memory', lambda free=free: free)
+        with pytest.raises(
+            MemoryError, match=f'needs about .* but {free / 1e9:g} GB are free; {why}'
+        ):
+            model.fit(X, y)
+
+
+@pytest.mark.parametrize('settings', [{}, dict(weights='dense'), dict(solver='exact'), 'stream'])
+def test_columns_without_end_are_refused_before_arrays_as_long(settings, monkeypatch):
+    columns, many = np.sort(np.random.default_rng(0).integers(2**31 - 2, size=50)), 2**31 - 1
+    X = sp.csr_array(
+        (np.ones(50), columns.astype(np.int32), np.arange(51, dtype=np.int32)), (50, many)
+    )
+    monkeypatch.setattr('extreme_opt.core.memory.free_memory', lambda: 1e10)
+    tracemalloc.start()
+    with pytest.raises(MemoryError, match='as long as the 2,147,483,647 columns: take fewer'):
+        if settings == 'stream':
+            SoftmaxClassifier().partial_fit(X, np.arange(50) % 5, classes=range(5))
+        SoftmaxClassifier(**settings).fit(X, np.arange(50) % 5)
+    assert tracemalloc.get_traced_memory()[1] < 1e8
+    tracemalloc.stop()
 
 
 def test_a_dense_fit_without_memory_names_the_support(monkeypatch):
