@@ -86,6 +86,15 @@ OPTIONS = [
 
 
 # --------------------------------------------------------------------- the scalar and the recursion
+@pytest.mark.parametrize('order', ['smallest', 'largest', 'given'])
+def test_scores_far_apart_leave_the_bounds_of_other_samples(order):
+    "One sample whose scores are 1e4 nats apart sends all of them through logarithms."
+    scores = np.random.default_rng(0).normal(size=(8, 6))
+    far = np.vstack([scores, 1e4 * np.arange(6.0)])
+    for near, wide in zip(class_chain(scores, order), class_chain(far, order), strict=True):
+        np.testing.assert_allclose(wide[:8], near, rtol=1e-12)
+
+
 @pytest.mark.parametrize('x', [0.0, 1e-12, 1e-5, 9.99e-3, 1e-2, 0.1, 1.0, 10.0, 700.0, 1e5, 1e300])
 def test_curvature_weight_has_all_digits(x):
     mpmath = pytest.importorskip('mpmath')

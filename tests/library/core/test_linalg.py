@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from extreme_opt.core.linalg import (
     conjugate_gradients,
+    csr_axpy,
+    csr_dot,
     damped_log,
     log_sum_exp,
     omega,
@@ -119,6 +121,20 @@ def test_log_sum_exp_sums_float32_in_float64():
     got = log_sum_exp(a, axis=1)
     assert got.dtype == np.float64
     np.testing.assert_allclose(got, scipy.special.logsumexp(a.astype(float), axis=1), atol=1e-8)
+
+
+@pytest.mark.parametrize('n', range(9))
+def test_sparse_rows_of_any_length_stay_within_the_row(n):
+    "Rows stand side by side in one array: entries beside the row take no part."
+    rng = np.random.default_rng(n)
+    indices, values = rng.permutation(40)[: n + 16].astype(np.int32), rng.normal(size=n + 16)
+    vector, row = rng.normal(size=40), slice(8, 8 + n)
+    wanted = vector.copy()
+    wanted[indices[row]] += 2 * values[row]
+    product = csr_dot(indices[row], values[row], vector)
+    assert product == pytest.approx(values[row] @ vector[indices[row]], abs=1e-12)
+    csr_axpy(indices[row], values[row], vector, 2.0)
+    np.testing.assert_allclose(vector, wanted, atol=1e-12)
 
 
 def test_conjugate_gradients_stops_with_a_reason():

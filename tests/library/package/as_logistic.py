@@ -89,7 +89,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
             ridge=self._ridge(np.asarray(y), sample_weight),
             fit_intercept=self.fit_intercept,
             class_weight=self.class_weight,
-            tol=min(self.tol, 1e-6),
+            tol=min(max(self.tol**2, 1e-13), 1e-6),  # theirs is of the gradient, ours of the loss
             max_iter=self.max_iter,
             warm_start=self.warm_start,
             n_jobs=self.n_jobs if self.n_jobs in (None, 1) else -1,
