@@ -167,6 +167,17 @@ def test_residuals_may_be_measured_by_the_preconditioner():
         assert solve.residual_norms[0] == pytest.approx(math.sqrt(norm))
 
 
+@pytest.mark.parametrize('scale', [1e-6, 1.0, 1e6])
+def test_the_size_of_a_preconditioner_moves_no_limit(scale):
+    "From a start of one's own, too, tol is a share of the norm of the right-hand side."
+    slopes, b = np.linspace(1.0, 50.0, 20), np.ones(20)
+    solve = conjugate_gradients(
+        lambda v: slopes * v, b, precondition=lambda r: scale * r, start=np.full(20, 0.3), tol=1e-6
+    )
+    left = np.linalg.norm(slopes * solve.solution - b) / np.linalg.norm(b)
+    assert solve.converged and left < 1.01e-6
+
+
 def test_conjugate_gradients_keeps_inputs_and_dtype():
     b, start = np.arange(1, 5, dtype=np.float32), np.ones(4, np.float32)
     solve = conjugate_gradients(lambda v: 2 * v, b, start)

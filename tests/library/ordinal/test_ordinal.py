@@ -73,6 +73,18 @@ def test_gradients_of_all_losses(loss, width):
         check_descend(problem, problem.init_params(3), problem.draw(np.random.default_rng(1), 9))
 
 
+@pytest.mark.parametrize('ridge', [0.0, 0.2])
+def test_steps_on_consecutive_batches_are_those_of_each(ridge):
+    "Answers that fill no batch take no part."
+    problem = Comparisons(answers(), 2, STE(), ridge=ridge)
+    found, wanted = problem.init_params(0), problem.init_params(0)
+    batch = problem.draw(np.random.default_rng(1), 7)
+    problem.sgd_steps_(found, batch, 0.3, 2)
+    for part in batch[:6].reshape(3, 2):
+        wanted -= 0.3 * problem.grad_at(wanted, part)
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
 @pytest.mark.parametrize('dtype', [np.float64, np.float32])
 @pytest.mark.parametrize('size', [1, 3, 16, 40])
 def test_lazy_is_dense(dtype, size):
