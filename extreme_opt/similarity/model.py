@@ -1202,24 +1202,28 @@ class SimilarityModel(ListEstimator):
             raise ValueError('history does not go with a left tower of fixed length (cosine=...)')
         entries, (Q, gamma) = self._retriever.reader.entries, self._retriever.embeddings.of(1)
         out = np.empty((rows.shape[0], Q.shape[1] + (gamma is not None)))
-        strong = part['loss'] == 'logistic' and -part['omega'] * part['impute'] >= 0.5
+        times, disliked = 0.0, []
+        if part['loss'] == 'logistic':  # a dislike pulls a score of 0 with 1/2
+            mean = 1.0 if part['weights'] is None else part['weights'].mean()
+            times = -2 * part['omega'] * part['impute'] * mean
         for i in range(len(out)):
             at = slice(rows.indptr[i], rows.indptr[i + 1])
             ones, values = np.ones(at.stop - at.start), rows.data[at]
             weights = values if entries == 'weights' else ones
             labels = values if entries == 'labels' else ones
-            if strong and len(labels) and labels.max() <= 0:
-                mean = 1.0 if part['weights'] is None else part['weights'].mean()
-                times = -2 * part['omega'] * part['impute'] * mean  # a dislike pulls with 1/2
-                warn_caller(
-                    f'history {i} holds dislikes alone, and a missing pair pulls a score of 0 down '
-                    f'{times:.3g} times as hard as one of them on average '
-                    f'(unobserved_weight={part["omega"]:g}), so the list '
-                    'may be what this user dislikes; add a like, or fit with a lower '
-                    'unobserved_weight',
-                    UserWarning,
-                )
+            if times >= 1 and len(labels) and labels.max() <= 0:
+                disliked.append(i)
             out[i] = fold_in(part, Q, gamma, rows.indices[at], weights, labels)
+        if disliked:
+            n = len(disliked)
+            which = f'history {disliked[0]} holds' if n == 1 else f'{n} histories hold'
+            warn_caller(
+                f'{which} dislikes alone{"" if n == 1 else f" (first: {disliked[0]})"}, and a '
+                f'missing pair pulls a score of 0 down {times:.3g} times as hard as one of them on '
+                f'average (unobserved_weight={part["omega"]:g}), so the list may be what this user '
+                'dislikes; add a like, or fit with a lower unobserved_weight',
+                UserWarning,
+            )
         out = check_scores(out.astype(Q.dtype))
         return (out, None) if gamma is None else (np.ascontiguousarray(out[:, :-1]), out[:, -1])
 

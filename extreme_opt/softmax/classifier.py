@@ -200,7 +200,8 @@ def _filled(rows: Any) -> np.ndarray | None:
     if not scipy.sparse.issparse(rows):
         return None
     found = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
-    return found if 0 < len(found) <= rows.shape[1] // 2 else None
+    found = found if len(found) else np.zeros(1, found.dtype)  # one of nothing, for the shapes
+    return found if len(found) <= rows.shape[1] // 2 else None
 
 
 def _spread(values: np.ndarray | None, columns: Any, n_columns: int, others: float) -> Any:
@@ -589,12 +590,15 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         if self.solver != 'auto':
             self._warn_units(rows)
             return rows
+        if scipy.sparse.issparse(rows) and not rows.data.all():  # stored zeros are no entries
+            rows = rows.copy()
+            rows.eliminate_zeros()
         filled, stored = rows.shape[1], rows.size
         if scipy.sparse.issparse(rows):
             filled = np.count_nonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
         cells = rows.shape[0] * filled
         self._many = stored * n_classes > _MOST_PRODUCTS
-        dense = stored > 0.1 * cells
+        dense = not cells or stored > 0.1 * cells
         small = dense and cells * n_classes <= _MOST_BATCH
         alone = self._chooses and not self.average
         self._batch = alone and small and self.client is None and not self._hinge

@@ -1687,3 +1687,18 @@ def test_a_history_of_dislikes_alone_is_told_where_missing_pairs_are_stronger():
         assert not (model.recommend(history={0: 1, 1: -1}, k=3)[0] % 2).any()
     weak = SimilarityModel(2, values='labels', unobserved_weight=0.1).fit(log)
     assert not (weak.recommend(history={1: -1}, k=3)[0] % 2).any()
+
+
+@pytest.mark.parametrize('share, weight, told', [(0.1, 50.0, '10 times'), (5.0, 0.02, '')])
+def test_weights_of_columns_count_in_the_pull_of_missing_pairs(share, weight, told):
+    "One warning for all histories of dislikes alone."
+    table = [(user, film, int(user % 2 == film % 2)) for user in range(12) for film in range(8)]
+    model = SimilarityModel(
+        2, values='labels', unobserved_weight=share, column_weights=np.full(8, weight)
+    ).fit(dict(zip(('user', 'film', 'like'), map(list, zip(*table)))))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        model.recommend(history=[{1: -1}, {0: 1}, {2: -1}], k=3)
+    words = [str(one.message) for one in caught if 'dislikes' in str(one.message)]
+    assert len(words) == bool(told)
+    assert all('2 histories hold dislikes alone (first: 0)' in one and told in one for one in words)

@@ -1236,6 +1236,32 @@ def test_auto_takes_a_support_of_sparse_rows_with_too_many_products(monkeypatch)
     assert dense.settings_['solver'] == 'implicit' and isinstance(dense.coef_, np.ndarray)
 
 
+def test_rows_without_entries_get_the_shares_of_the_classes():
+    "Nothing to learn from is no reason to move off the class frequencies."
+    y = np.random.default_rng(0).integers(3, size=400)
+    model = SoftmaxClassifier().fit(scipy.sparse.csr_array((400, 2**10)), y)
+    found = model.predict_proba(scipy.sparse.csr_array((1, 2**10)))[0]
+    np.testing.assert_allclose(found, np.bincount(y) / 400, atol=1e-4)
+
+
+def test_stored_zeros_are_no_entries():
+    "Masks and thresholds leave them; the fit is that of the same rows without them."
+    rng = np.random.default_rng(0)
+    X, y = planted(n_features=5)
+    rows, columns = rng.integers(len(X), size=200), rng.integers(5, 2**14, size=200)
+    cells = scipy.sparse.coo_array(X)
+    zeros = scipy.sparse.csr_array(
+        (
+            np.r_[cells.data, np.zeros(200, X.dtype)],
+            (np.r_[cells.row, rows], np.r_[cells.col, columns]),
+        ),
+        shape=(len(X), 2**14),
+    )
+    plain, found = SoftmaxClassifier().fit(X, y), SoftmaxClassifier().fit(zeros, y)
+    np.testing.assert_allclose(found.predict_proba(zeros), plain.predict_proba(X), atol=1e-6)
+    assert zeros.nnz == X.size + 200
+
+
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
 @pytest.mark.parametrize('solver', ['exact', 'implicit', 'umax'])
 def test_named_solvers_tell_of_columns_with_different_units(solver, kind):
