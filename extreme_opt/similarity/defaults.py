@@ -8,6 +8,7 @@ __all__ = ['auto_ridge']
 # %% ../../nbs/engine/similarity/74_defaults.ipynb #d5e026db
 from typing import NamedTuple
 import numpy as np
+from ..core.memory import check_memory
 from ..core.validation import number_in
 from .all_pairs import _weights
 from .ranking import pattern
@@ -41,6 +42,12 @@ def penalty_scale(pairs, shape):
 
     if not len(pairs):
         return 1.0
+    check_memory(
+        320.0 * sum(shape),  # twice 20 columns of numbers for each row
+        'a fit',
+        f'it has rows for each of {sum(shape):,} ids: give a table of pairs, whose ids may have '
+        'gaps',
+    )
     matrix = pattern(pairs, shape).astype(np.float64)
     left, values, right = randomized_svd(matrix, min(10, *shape), random_state=0)
     some = np.arange(0, matrix.nnz, -(-matrix.nnz // 10**5))

@@ -1651,6 +1651,13 @@ def test_a_setting_for_the_next_fit_does_not_spoil_the_file(tmp_path, later):
     assert read.get_params().items() >= later.items()
 
 
+def test_rows_that_the_rule_of_the_defaults_cannot_hold_are_refused(monkeypatch):
+    "Its leading directions are longer than anything read before."
+    monkeypatch.setattr('extreme_opt.core.memory.free_memory', lambda: 1e10)
+    with pytest.raises(MemoryError, match='each of 200,000,000 ids: give a table of pairs'):
+        penalty_scale(np.zeros((1, 2), np.int64), (10**8, 10**8))
+
+
 def test_items_without_end_are_refused_before_arrays_as_long(monkeypatch):
     columns, many = np.sort(np.random.default_rng(0).integers(2**31 - 2, size=50)), 2**31 - 2
     X = sparse.csr_array(
