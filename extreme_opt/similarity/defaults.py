@@ -44,7 +44,7 @@ def penalty_scale(pairs, shape):
         return 1.0
     check_memory(
         320.0 * sum(shape),  # twice 20 columns of numbers for each row
-        'a fit',
+        'SimilarityModel.fit',
         f'it has rows for each of {sum(shape):,} ids: give a table of pairs, whose ids may have '
         'gaps',
     )
