@@ -46,7 +46,7 @@ def penalty_scale(pairs, shape):
         320.0 * sum(shape),  # twice 20 columns of numbers for each row
         'SimilarityModel.fit',
         f'it has rows for each of {sum(shape):,} ids: give a table of pairs, whose ids may have '
-        'gaps',
+        'gaps, or numbers for ridge, ridge_power and unobserved_weight',
     )
     matrix = pattern(pairs, shape).astype(np.float64)
     left, values, right = randomized_svd(matrix, min(10, *shape), random_state=0)

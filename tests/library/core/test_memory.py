@@ -74,12 +74,14 @@ def fits():
     wide = scipy.sparse.csr_array(
         ([1.0] * 100, ([*range(100)], [*range(100)])), shape=(100, 20_000)
     )
+    told = dict(ridge=1.0, ridge_power=0.0, unobserved_weight=1.0)
     apart = np.stack([np.arange(2000), (np.arange(2000) + 1) % 2000, (np.arange(2000) + 2) % 2000])
     return [
         (SoftmaxClassifier('lbfgs'), (wide, np.arange(100) % 50), 'fewer columns'),
         (SoftmaxClassifier('implicit'), (wide, np.arange(100) % 50), 'fewer columns'),
         (BoundClassifier('lbfgs'), (wide, np.arange(100) % 50), 'SoftmaxClassifier'),
-        (SimilarityModel(64), (apart[:2].T,), 'fewer components'),
+        (SimilarityModel(64), (apart[:2].T,), 'numbers for ridge'),
+        (SimilarityModel(64, **told), (apart[:2].T,), 'fewer components'),
         (OrdinalEmbedding(20), (apart.T,), 'solver="svrg"'),
     ]
 
