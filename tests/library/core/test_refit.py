@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
+from refusals import refuses
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +25,8 @@ HOLE[7, 1] = np.nan
 TRIPLETS = np.array([RNG.permutation(8)[:3] for _ in range(80)])
 TURNED = TRIPLETS[:, ::-1]
 PAIRS = np.column_stack([np.arange(40) % 10, np.arange(40) % 7])
+ONES, WIDE = np.ones((10, 3)), scipy.sparse.csr_array((7, 10))
+SIDES = PAIRS, ONES
 NAMED = {'a': ['x', 'y'], 'b': ['x', 'y']}
 NO_FOLDER = dict(checkpoint='/no/such/folder/run.npz')
 
@@ -139,6 +143,17 @@ CASES = {
         ('n_jobs=0 is not a number', dict(n_jobs=0), (PAIRS,)),
         ('outside (0, 1)', dict(validation=2.0), (PAIRS,)),
         ("measure 'recall' is not known", dict(validation=0.2, metric='recall'), (PAIRS,)),
+        ("prior='words' is neither", dict(prior='words'), (PAIRS,)),
+        ('needs left_features and right_features', dict(prior='cosine'), (PAIRS,)),
+        ('prior=3 is neither a pair of factors nor a sparse matrix', dict(prior=3), (PAIRS,)),
+        ('of shapes (10, 2) and (7, 3)', dict(prior=(ONES[:10, :2], ONES[:7])), (PAIRS,)),
+        ('holds nan or inf', dict(prior=(np.nan * ONES[:10], ONES[:7])), (PAIRS,)),
+        ('a part of shape (10,)', dict(prior=(ONES[:10, 0], ONES[:7, 0])), (PAIRS,)),
+        ('prior is a matrix of shape (7, 10), but (10, 7)', dict(prior=WIDE), (PAIRS,)),
+        ('prior has rows, but the pairs have ids', dict(prior=(ONES[:2], ONES[:2])), (NAMED,)),
+        ('left_features has 3 and right_features 2', dict(prior='cosine'), (*SIDES, ONES[:7, :2])),
+        ('cold_start does not go', dict(prior='cosine', cold_start='auto'), (*SIDES, ONES[:7])),
+        ('prior belongs to the sq', dict(prior='cosine', loss='softmax'), (*SIDES, ONES[:7])),
     ],
 }
 EACH = [(kind, *case, {})[:5] for kind, cases in CASES.items() for case in cases]
@@ -164,8 +179,7 @@ def test_a_refused_fit_is_one_line_and_changes_nothing(kind, words, settings, ar
 
 def test_a_refused_partial_fit_changes_nothing():
     model = SoftmaxClassifier()
-    with pytest.raises(ValueError, match='which is not among the 2 classes'):
-        model.partial_fit(X, Y, classes=[0, 1])
+    refuses('which is not among the 2 classes', model.partial_fit, X, Y, classes=[0, 1])
     with pytest.raises(ValueError, match='sample_weight'):
         model.partial_fit(X[:, :2], Y, classes=[0, 1, 2, 9], sample_weight=-np.ones(60))
     with pytest.raises(NotFittedError):
@@ -176,8 +190,7 @@ def test_a_refused_partial_fit_changes_nothing():
     for more in (dict(sample_weight=-np.ones(60)), dict(classes=[0, 1])):
         with pytest.raises(ValueError):
             model.partial_fit(X, Y, **more)
-    with pytest.raises(ValueError, match='not among'):
-        model.partial_fit(X, Y + 5)
+    refuses('not among', model.partial_fit, X, Y + 5)
     assert all(vars(model)[key] is value for key, value in before.items())
     assert len(vars(model)) == len(before)
     np.testing.assert_array_equal(model.predict_proba(X), known)
@@ -186,12 +199,8 @@ def test_a_refused_partial_fit_changes_nothing():
 def test_the_signature_of_fit_is_its_own():
     import inspect
 
-    assert list(inspect.signature(SoftmaxClassifier.fit).parameters) == [
-        'self',
-        'X',
-        'y',
-        'sample_weight',
-    ]
+    names = inspect.signature(SoftmaxClassifier.fit).parameters
+    assert [*names] == ['self', 'X', 'y', 'sample_weight']
     assert 'epochs' in SoftmaxClassifier.fit.__doc__
     assert 'batch' in SoftmaxClassifier.partial_fit.__doc__
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from refusals import refuses
 
 from extreme_opt.similarity.cold import (
     HeldOut,
@@ -92,10 +93,8 @@ def test_embeddings_of_ids_are_explained_by_features_of_one_side():
     ids, scores = one.recommend(np.flatnonzero(warm), k=3)
     again, same = model.recommend(np.flatnonzero(warm), k=3)
     assert (again == ids).all() and np.argsort(same).tolist() == np.argsort(scores).tolist()
-    with pytest.raises(ValueError, match='fitted by id alone'):
-        model.embed_right(features=words)
-    with pytest.raises(ValueError, match='40 columns were fitted'):
-        model.embed_left(features=words[:, :9])
+    refuses('fitted by id alone', model.embed_right, features=words)
+    refuses('40 columns were fitted', model.embed_left, features=words[:, :9])
 
 
 def test_names_reorder_and_a_file_keeps_the_lists(tmp_path):
@@ -202,8 +201,7 @@ def test_lists_as_a_data_frame():
 )
 def test_settings_that_mean_nothing(setting, words):
     features, train, _, _ = topics(n=40, n_new=5)
-    with pytest.raises(ValueError, match=words):
-        SimilarityModel(4, cold_start=setting).fit(train, features, features)
+    refuses(words, lambda: SimilarityModel(4, cold_start=setting).fit(train, features, features))
 
 
 def test_what_does_not_go_together():
@@ -288,12 +286,10 @@ def test_features_without_a_number_are_refused_by_their_place(setting, wrong, sa
     model = SimilarityModel(3, cold_start=setting, max_iter=2, tol=None)
     said = f'left_features holds {said} at row 3, column 2'
     said += r', but at most 1e\+150' if np.isfinite(wrong) else ''
-    with pytest.raises(ValueError, match=said):
-        model.fit(pairs, left_features=bad, right_features=right)
+    refuses(said, model.fit, pairs, left_features=bad, right_features=right)
     model.fit(pairs, left_features=left, right_features=right)
     for call in (model.recommend, model.embed_left):
-        with pytest.raises(ValueError, match=said):
-            call(features=bad)
+        refuses(said, call, features=bad)
 
 
 def test_what_the_fits_of_the_choice_say_is_said_once():
@@ -476,8 +472,7 @@ def test_columns_of_both_sides_go_by_their_names():
         np.testing.assert_array_equal(model.fit(observed, left, turned).score_pairs(pairs), same)
         by_features = model.score_pairs(pairs, right_features=left.iloc[:, ::-1])
         np.testing.assert_allclose(by_features, same, rtol=1e-4, atol=1e-5)
-        with pytest.raises(ValueError, match='the same columns'):
-            model.fit(observed, left, other)
+        refuses('the same columns', model.fit, observed, left, other)
     chosen = SimilarityModel(4, cold_start='auto').fit(observed, left, other).cold_start_
     assert not any('cosine' in row['scores'] or 'prior' in row['scores'] for row in chosen)
 

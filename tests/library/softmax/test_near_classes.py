@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from refusals import refuses
 
 from extreme_opt.core import minimize
 from extreme_opt.softmax import DoubleSum, ImplicitSGD, SoftmaxClassifier
@@ -98,8 +99,7 @@ def test_solver_refuses_lists_of_another_problem():
         (NearClasses(lists, 7), 9, 'from 1 to 6'),
         (NearClasses(np.roll(lists, 1, 0), 2), 3, 'near.classes'),
     ):
-        with pytest.raises(ValueError, match=words):
-            minimize(problem, ImplicitSGD(1.0, m, near=near), max_epochs=1)
+        refuses(words, lambda: minimize(problem, ImplicitSGD(1.0, m, near=near), max_epochs=1))
 
 
 def test_classifier_draws_near_classes():
