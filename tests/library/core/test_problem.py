@@ -32,9 +32,8 @@ def small(dtype=np.float64, ridge=0.2):
 def test_solvers_are_solvers():
     for solver in (SGD(), GradientDescent(), LBFGS()):
         assert isinstance(solver, Solver)
-        assert (
-            hash(solver) == hash(type(solver)()) and solver == type(solver)()
-        )  # settings, nothing else
+        # settings, nothing else
+        assert hash(solver) == hash(type(solver)()) and solver == type(solver)()
         with pytest.raises(AttributeError):
             solver.requires = Problem
 
@@ -142,13 +141,18 @@ def _classes_with_settings():
     return sorted(found, key=lambda kind: kind.__name__)
 
 
+def halves(setting):
+    "What is no whole number, where one is needed."
+    return [1.5][: 'a whole number' in setting.need]
+
+
 def test_a_table_of_settings_names_fields_and_refuses_in_one_line():
     kinds = _classes_with_settings()
     assert {'LBFGS', 'SVRG', 'UMax', 'SOGram', 'TSTE', 'Limits'} <= {one.__name__ for one in kinds}
     for kind in kinds:
         assert set(kind._settings) <= {one.name for one in fields(kind)}, kind
         for name, setting in kind._settings.items():
-            for wrong in ('no such word', [1.0], -1e9, np.nan, object):
+            for wrong in ('no such word', [1.0], -1e9, np.nan, object, *halves(setting)):
                 refuses(f'^{name}=', setting.check, name, wrong)
 
 
@@ -189,6 +193,23 @@ def test_settings_outside_of_their_range_are_one_line(kind):
     for name, values in OUTSIDE[kind].items():
         for value in values:
             refuses(f'^{name}={value}|^{name}={value!r}', kind, **{name: value})
+
+
+ROWS, IDS, PAIRS = np.eye(4), np.arange(4), np.array([[0, 1], [1, 0], [2, 1]])
+COUNTS = [  # what a count of a problem is made of, and what is not whole
+    lambda half: ordinal.Comparisons([[0, 1, 2], [3, 4, 11]], 2, n_objects=11 + half),
+    lambda half: ordinal.Comparisons([[0, 1, 2], [3, 4, 11]], 1 + half),
+    lambda half: similarity.AllPairs(PAIRS, n_components=2, n_left=2 + half),
+    lambda half: similarity.AllPairs(PAIRS, n_components=1 + half),
+    lambda half: softmax.DoubleSum(ROWS, IDS, 4 + half),
+    lambda half: softmax.DoubleSum(ROWS, IDS, 4, n_unpenalized=half),
+    lambda half: bound.LogLinear(ROWS, IDS, 4 + half),
+]
+
+
+@pytest.mark.parametrize('make', COUNTS)
+def test_counts_of_problems_are_whole(make):
+    refuses('.', make, np.float64(0.5), raises=(ValueError, TypeError))
 
 
 def test_a_class_says_what_is_its_own_and_takes_the_rest():

@@ -51,7 +51,7 @@ def fitted(kind):
     return copy.deepcopy(model), answers
 
 
-OTHER, ROWS = (OTHER_X, OTHER_Y), (X, Y)
+OTHER, MARGINS = (OTHER_X, OTHER_Y), dict(loss='squared_hinge')
 BOTH = [  # words, settings, arguments of fit by place and by name
     ('sample_weight[0] is -1.0', {}, (*OTHER, np.full(60, -1.0))),
     ('sample_weight has shape (7,)', {}, (*OTHER, np.ones(7))),
@@ -86,6 +86,11 @@ CASES = {
         ('n_negatives=2.5 is not a whole number', dict(n_negatives=2.5), OTHER),
         ('max_', dict(max_epochs=None), OTHER),
         ('random_state=-1 is neither', dict(random_state=-1), OTHER),
+        ("solver='implicit', but loss=", dict(solver='implicit', **MARGINS), OTHER),
+        ("solver='lbfgs', but loss=", dict(solver='lbfgs', **MARGINS), OTHER),
+        ('weights="support", but loss=', dict(weights='support', **MARGINS), OTHER),
+        ('early_stopping=True, but loss=', dict(early_stopping=True, **MARGINS), OTHER),
+        ("client='local', but loss=", dict(client='local', **MARGINS), OTHER),
     ],
     BoundClassifier: [
         *BOTH,

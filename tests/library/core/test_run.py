@@ -536,13 +536,11 @@ def test_finished_run_stays_as_it_is(tmp_path):
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert os.listdir(tmp_path) == ['run.npz']
     assert again.column('seconds').tolist() == done.column('seconds').tolist()
-    assert (
-        minimize(problem, SGD(1e-3), max_iter=2, resume=path).state.n_iter == 5
-    )  # limits count from the original start
+    # limits count from the original start
+    assert minimize(problem, SGD(1e-3), max_iter=2, resume=path).state.n_iter == 5
     wild = minimize(problem, SGD(1.0), max_iter=100, checkpoint=path)
-    assert_same(
-        minimize(problem, SGD(1.0), max_iter=200, resume=path), wild
-    )  # diverged is finished too
+    # diverged is finished too
+    assert_same(minimize(problem, SGD(1.0), max_iter=200, resume=path), wild)
 
 
 def test_params_and_seed_come_from_the_file(tmp_path):
@@ -851,9 +849,8 @@ def test_one_state_and_one_new_vector(tmp_path, solver, dtype):
     finally:
         tracemalloc.stop()
     assert plain < 2.05 * n_bytes
-    assert (
-        kept < 2.6 * n_bytes and resumed < 2.6 * n_bytes
-    )  # numpy writes and reads in pieces of 16 MB
+    # numpy writes and reads in pieces of 16 MB
+    assert kept < 2.6 * n_bytes and resumed < 2.6 * n_bytes
 
 
 # ------------------------------------------------------------------------------------------ signals
@@ -943,9 +940,8 @@ def test_ctrl_c_in_a_long_step_returns_the_run(tmp_path):
     assert process.returncode == 0, err
     assert out == '3 4 interrupted interrupted from the keyboard after iteration 3 (3 epochs)\n'
     resumed = minimize(problem, SGD(1e-3), max_iter=6, resume=path)
-    assert_same(
-        resumed, minimize(problem, SGD(1e-3), max_iter=6, seed=5)
-    )  # what the broken step drew is forgotten
+    # what the broken step drew is forgotten
+    assert_same(resumed, minimize(problem, SGD(1e-3), max_iter=6, seed=5))
 
 
 def test_ctrl_c_between_any_two_lines_leaves_a_whole_run(tmp_path):

@@ -26,12 +26,8 @@ from extreme_opt.data.multiclass import (
 )
 from extreme_opt.data.store import cached, load_arrays
 
-SMALL = (
-    'json',
-    'email',
-    'logging',
-    'unittest',
-)  # of the standard library: documented, quick to read
+# of the standard library: documented, quick to read
+SMALL = ('json', 'email', 'logging', 'unittest')
 
 
 def in_process(code, cache, **env):
@@ -82,9 +78,8 @@ def default(built, monkeypatch):
 
 # ------------------------------------------------------------------------------- docstrings
 def test_cold_build_is_quiet_and_local(built):
-    assert (
-        built[1] == '0 True'
-    )  # no connection, no program started, nothing else printed, no warning (-W error)
+    # no connection, no program started, nothing else printed, no warning (-W error)
+    assert built[1] == '0 True'
 
 
 def test_size_of_the_default_problem(default):
@@ -101,9 +96,10 @@ def test_features_are_weighted_by_training_rows_alone(default):
     assert X.has_canonical_format
     seen = np.bincount(default.train_features.indices, minlength=default.n_features)
     assert seen.min() >= 2
+    # 6 rows without known word were counted too
     np.testing.assert_allclose(
         default.idf, 1 + np.log((1 + len(default.train)) / (1 + seen)), atol=0.01
-    )  # 6 rows without known word were counted too
+    )
 
 
 def test_one_class_per_docstring(default):
@@ -208,9 +204,8 @@ def test_options(cache):
     assert few.n_classes == 7 and few.n_features <= 50 and few.features.dtype == np.float64
     sizes = dict(zip(full.class_names.tolist(), np.bincount(full.labels).tolist()))
     assert min(sizes[name] for name in few.class_names) >= sorted(sizes.values())[-8]
-    assert (
-        np.bincount(docstrings(SMALL, min_sentences=8).labels).min() >= 6
-    )  # a row of rare words may be lost
+    # a row of rare words may be lost
+    assert np.bincount(docstrings(SMALL, min_sentences=8).labels).min() >= 6
     none, half = docstrings(SMALL, test_size=0.0), docstrings(SMALL, test_size=0.5)
     assert len(none.test) == 0 and 0.35 < len(half.test) / half.n_samples < 0.6
     other = docstrings(SMALL, seed=5)

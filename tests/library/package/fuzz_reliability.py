@@ -544,50 +544,6 @@ def states_of_another_problem():
 
 
 @probe
-def counts_are_whole():
-    from extreme_opt.bound import LogLinear
-    from extreme_opt.ordinal import Comparisons, OrdinalEmbedding
-    from extreme_opt.similarity import AllPairs, SimilarityModel
-    from extreme_opt.softmax import DoubleSum, ImplicitSGD, SoftmaxClassifier, UMax
-
-    X, y = rows()
-    triplets = [[0, 1, 2], [3, 4, 11]]
-    pairs = np.array([[0, 1], [1, 0], [2, 1]])
-
-    def fits(kind, name, more, *data, **settings):
-        def fit(value):
-            return kind(**{name: value + more}, max_iter=1, **settings).fit(*data)
-
-        return f'{kind.__name__}.{name}', fit
-
-    calls = {
-        'Comparisons.n_objects': lambda v: Comparisons(triplets, 2, n_objects=v + 11),
-        'Comparisons.n_components': lambda v: Comparisons(triplets, v + 1),
-        'AllPairs.n_left': lambda v: AllPairs(pairs, n_components=2, n_left=v + 2),
-        'AllPairs.n_components': lambda v: AllPairs(pairs, n_components=v + 1),
-        'DoubleSum.n_classes': lambda v: DoubleSum(X, y, v + 4),
-        'DoubleSum.n_unpenalized': lambda v: DoubleSum(X, y, 4, n_unpenalized=v),
-        'LogLinear.n_classes': lambda v: LogLinear(X.toarray(), y, v + 4),
-        'ImplicitSGD.n_negatives': lambda v: ImplicitSGD(1.0, v + 1),
-        'UMax.n_negatives': lambda v: UMax(1.0, 1.0, v + 1),
-    } | dict(
-        [
-            fits(OrdinalEmbedding, 'n_objects', 11, triplets),
-            fits(OrdinalEmbedding, 'n_components', 1, triplets),
-            fits(OrdinalEmbedding, 'n_init', 1, triplets),
-            fits(OrdinalEmbedding, 'batch_size', 1, triplets, solver='svrg'),
-            fits(SimilarityModel, 'n_components', 1, pairs),
-            fits(SoftmaxClassifier, 'n_negatives', 1, X, y),
-        ]
-    )
-    return every(
-        (f'{name} {value}', partial(refused, call, value, raw=True))
-        for name, call in calls.items()
-        for value in (0.5, np.float64(0.25))
-    )
-
-
-@probe
 def sparse_that_points_outside():
     "Every estimator and problem, in fit and in predict."
     from extreme_opt.bound import LogLinear

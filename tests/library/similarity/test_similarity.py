@@ -122,9 +122,8 @@ def test_the_predicted_gain_of_a_damped_step_is_exact_on_least_squares(precondit
         solver = GaussNewton(damping=damping, max_products=max_products, forcing=1e-9)
         state = solver.step(problem, solver.init(problem, np.ones(6)), np.random.default_rng(1))
         assert state.gain_ratio == pytest.approx(1, abs=1e-8)
-        shorter = GaussNewton(
-            damping=damping, max_products=max_products, shrink=0.37, decrease=0.9
-        )  # the whole step gains too little
+        # the whole step gains too little
+        shorter = GaussNewton(damping=damping, max_products=max_products, shrink=0.37, decrease=0.9)
         state = shorter.step(problem, shorter.init(problem, np.ones(6)), np.random.default_rng(1))
         assert state.gain_ratio == pytest.approx(1, abs=1e-8)
         assert state.step_size < 1 or damping >= 100

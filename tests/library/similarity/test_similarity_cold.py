@@ -404,9 +404,10 @@ class Fixed(ListEstimator):
 
 def test_measures_of_five_rows_by_hand():
     "Five users, five items; every number was worked out on paper."
+    # pairs of the items: v 3, w 2, x 1, y 1, z 1
     log = dict(
         user=['a', 'a', 'b', 'c', 'c', 'd', 'e', 'e'], item=['v', 'w', 'v', 'v', 'x', 'w', 'y', 'z']
-    )  # pairs of the items: v 3, w 2, x 1, y 1, z 1
+    )
     scores = np.array(
         [
             [9.0, 8, 1, 3, 2],  # a: y z x
@@ -416,10 +417,11 @@ def test_measures_of_five_rows_by_hand():
             [1.0, 2, 3, 9, 9],  # e: x w v
         ]
     )
+    # (d, w) was seen, zoe is unknown
     test = dict(
         user=['a', 'a', 'b', 'c', 'd', 'e', 'e', 'd', 'zoe'],
         item=['y', 'x', 'w', 'z', 'x', 'w', 'v', 'w', 'v'],
-    )  # (d, w) was seen, zoe is unknown
+    )
     names = [f'{name}@2' for name in ('recall', 'ndcg', 'map', 'mrr', 'hit_rate', 'precision')]
     names += ['mean_precision@2', 'auc', 'coverage@2', 'novelty@2', 'diversity@2']
     model = Fixed(scores).fit(log)

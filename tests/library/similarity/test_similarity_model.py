@@ -191,7 +191,7 @@ def test_lists_from_an_index(fitted, biased, planted):
         exact, best = model.recommend(**settings)
         # thirty entities, a graph of eight links each
         assert ids.shape == exact.shape and np.mean(ids == exact) > 0.97
-        np.testing.assert_allclose(scores[ids == exact], best[ids == exact], rtol=1e-5)
+        np.testing.assert_allclose(scores[ids == exact], best[ids == exact], rtol=1e-5, atol=1e-6)
     popular = np.argsort(-np.bincount(planted.observed[:, 1]))[:12]
     for hidden in (popular, popular[:6]):  # more than k: exact
         found = fitted.recommend(k=5, filter_items=hidden, index=index)
@@ -332,9 +332,8 @@ def test_warm_start_names_what_does_not_fit(planted):
         model.fit(planted.observed, planted.left_features[:, :7])
     refuses('over columns and this one has .* over ids in order', model.fit, planted.observed)
     rows = planted.left_features[np.r_[0:50, 0:5]]
-    model.fit(
-        np.vstack([planted.observed, [[54, 3]]]), rows
-    )  # a new row of features needs no new parameters
+    # a new row of features needs no new parameters
+    model.fit(np.vstack([planted.observed, [[54, 3]]]), rows)
     assert len(model.left_embeddings_) == 55
 
 
@@ -1562,12 +1561,13 @@ def test_a_history_of_dislikes_alone_is_told_where_missing_pairs_are_stronger():
         assert (model.recommend(history={1: -1}, k=3)[0] % 2).any()
     part, (Q, _) = model._fold, model._retriever.embeddings.of(1)
     some, none = np.array([1]), np.array([], int)
+    # a dislike in place of a missing pair: 1/2 for 1
     slopes = [
         _square_of(part, Q, None, items, np.ones(len(items)), -np.ones(len(items)), 0.0)[1](
             np.zeros(2)
         )[0]
         for items in (some, none)
-    ]  # a dislike in place of a missing pair: 1/2 for 1
+    ]
     np.testing.assert_allclose(slopes[0] - slopes[1], (0.5 - 1.0) * Q[1], rtol=1e-6)
     with warnings.catch_warnings():
         warnings.simplefilter('error')

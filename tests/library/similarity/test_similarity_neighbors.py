@@ -134,9 +134,8 @@ def test_what_other_libraries_were_asked_to_mend(model):
     model = clone(model).fit(pairs)
     ids = model.recommend(k=12)[0]
     for row, own in zip(ids, has):
-        assert (
-            sorted(row[row >= 0]) == np.flatnonzero(~own).tolist()
-        )  # all others, and no liked one
+        # all others, and no liked one
+        assert sorted(row[row >= 0]) == np.flatnonzero(~own).tolist()
     assert model.recommend(k=4, filter_items=[1, 2])[0].shape == (40, 4)
     few = model.recommend([0], k=6, candidates=[0, 3, 5])[0][0]
     assert set(few) == {j for j in (0, 3, 5) if not has[0, j]} | {-1}

@@ -107,9 +107,8 @@ def test_extreme_sets_hold(log10_rate, log10_square, gaps, old, n_classes):
     u = set_step(rate, share, stiffness, np.array(gaps), old, moves)
     assert math.isfinite(u) and u >= 0 and np.isfinite(moves).all() and (moves >= 0).all()
     pull = u - old - rate * math.expm1(-u)
-    assert abs(moves.sum() - pull) <= 1e-9 * (
-        1 + abs(u) + old + rate * min(u, 1.0) + moves.sum()
-    )  # what the classes give, the label takes
+    # what the classes give, the label takes
+    assert abs(moves.sum() - pull) <= 1e-9 * (1 + abs(u) + old + rate * min(u, 1.0) + moves.sum())
     drops = moves / stiffness  # each class solves its own equation
     for drop, gap in zip(drops, gaps, strict=True):
         if drop > 1e-290:

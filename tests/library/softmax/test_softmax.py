@@ -166,9 +166,8 @@ def test_extreme_scores():
     assert mean_log_loss(problem, 1e4 * np.eye(2)) == 0
     assert mean_log_loss(problem, -1e4 * np.eye(2)) == pytest.approx(1e4)
     assert 0 < mean_log_loss(problem, 700 * np.eye(2)) < 1e-300
-    assert (
-        mean_log_loss(SoftmaxData(np.eye(2), [0, 1], 3), 9 * np.eye(3, 2)) < np.log(2 + np.e) - 1
-    )  # scores, not probabilities
+    # scores, not probabilities
+    assert mean_log_loss(SoftmaxData(np.eye(2), [0, 1], 3), 9 * np.eye(3, 2)) < np.log(2 + np.e) - 1
 
 
 @settings(max_examples=50, deadline=None)
