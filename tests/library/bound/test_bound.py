@@ -611,7 +611,7 @@ def test_a_fit_by_certificate_alone_needs_no_other_limit():
     X, y = planted()
     model = BoundClassifier(max_iter=None).fit(X, y)
     assert model.run_.status is Status.CONVERGED and model.n_iter_ < 20
-    refuses('no limit is set', lambda: BoundClassifier(max_iter=None, tol=None).fit(X, y))
+    refuses('no limit is set', BoundClassifier(max_iter=None, tol=None).fit, X, y)
 
 
 def test_two_classes_need_no_large_matrix_for_the_certificate():
@@ -763,8 +763,7 @@ def test_names_that_a_fold_lacks_are_no_error():
         error_score='raise',
     )
     assert np.isfinite(scores).all()
-    with pytest.raises(ValueError, match=f"prior names 3 classes, but not '{names[3]}'"):
-        BoundClassifier(prior=less).fit(X, y)
+    refuses(f"prior names 3 classes, but not '{names[3]}'", BoundClassifier(prior=less).fit, X, y)
 
 
 @pytest.mark.parametrize('solver', ['auto', 'bm', 'quasi', 'lbfgs', 'incremental', 'sbm'])

@@ -226,7 +226,7 @@ def test_series_count_by_place(made):
 @pytest.mark.parametrize('case', BAD_FITS)
 def test_what_is_wrong_is_one_line(case, made):
     X, y, words = BAD_FITS[case]
-    refuses(words, lambda: LinearChainCRF().fit(X, y))
+    refuses(words, LinearChainCRF().fit, X, y)
     model = made[2]
     before = dict(vars(model))
     with pytest.raises(ValueError):
@@ -291,7 +291,7 @@ def test_numbers_beyond_all_bounds_are_no_model(made):
     for size in (1e160, 1.7e308):
         huge = [np.array([[size], [-size]])] * 3
         said = re.escape(f'X holds {size:g} at row 0, column 0, but at most')
-        refuses(said, lambda: LinearChainCRF().fit(huge, [['A', 'B']] * 3))
+        refuses(said, LinearChainCRF().fit, huge, [['A', 'B']] * 3)
     X, y, model = made
     noisy = [[word | dict(noise=1e300) for word in words] for words in X]
     refuses('but at most 1e\\+150 can be computed with', model.predict, noisy)
@@ -307,10 +307,10 @@ def test_wrong_settings_and_wrong_rows(made):
         (dict(solver='newton'), "solver='newton' is neither"),
         (dict(max_iter=1.5), 'max_iter'),
     ):
-        refuses(words, lambda: LinearChainCRF(**settings).fit(X, y))
+        refuses(words, LinearChainCRF(**settings).fit, X, y)
     wide = [[{f'f{i}': 1.0 for i in range(2000)}] * 2]
-    refuses('use solver="lbfgs"', lambda: LinearChainCRF('bm').fit(wide, [['A', 'B']]))
+    refuses('use solver="lbfgs"', LinearChainCRF('bm').fit, wide, [['A', 'B']])
     refuses('X holds arrays, but fit saw dictionaries', model.predict, [np.eye(3)])
     tables = LinearChainCRF().fit([np.eye(3)], [['A', 'B', 'A']])
     refuses('have 2 features, but fit saw 3', tables.predict, [np.eye(2)])
-    refuses('not fitted yet', lambda: LinearChainCRF().predict([WORDS]))
+    refuses('not fitted yet', LinearChainCRF().predict, [WORDS])

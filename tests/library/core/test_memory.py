@@ -1,4 +1,4 @@
-"Forecasts of memory beside the peaks that the system measures; `peaks.py` prints them as a table."
+"Forecasts of memory beside the peaks that the system measures."
 
 import subprocess
 import sys

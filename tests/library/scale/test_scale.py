@@ -587,8 +587,7 @@ def test_every_solver_on_workers_gives_what_it_gives_alone(n_workers, alone):
 
 def test_a_stream_stays_at_home(client):
     X, y = PROBLEMS['bound'].features, PROBLEMS['bound'].labels
-    with pytest.raises(ValueError, match='runs in one process'):
-        SoftmaxClassifier(client=client).partial_fit(X, y, np.arange(5))
+    refuses('runs in one process', SoftmaxClassifier(client=client).partial_fit, X, y, np.arange(5))
 
 
 # --- broken part files ----------------------------------------------------------------------------
@@ -758,11 +757,9 @@ def test_dask_collections_that_do_not_fit_are_one_line():
         BoundClassifier().fit(X, table['label'])
     with pytest.raises(ValueError, match='X has 3 partitions, but y has 2'):
         BoundClassifier().fit(X, dask.array.from_array(np.arange(60) % 3, chunks=30))
-    refuses('solver="lbfgs", "rotation"', lambda: SoftmaxClassifier().fit(X, y), raises=TypeError)
-    with pytest.raises(TypeError, match=r'\(QuasiMajorizer\) needs'):
-        BoundClassifier('quasi').fit(X, y)
-    with pytest.raises(ValueError, match='class_weight needs all rows'):
-        BoundClassifier(class_weight='balanced').fit(X, y)
+    refuses('solver="lbfgs", "rotation"', SoftmaxClassifier().fit, X, y, raises=TypeError)
+    refuses(r'\(QuasiMajorizer\) needs', BoundClassifier('quasi').fit, X, y, raises=TypeError)
+    refuses('class_weight needs all rows', BoundClassifier(class_weight='balanced').fit, X, y)
     with pytest.raises(ValueError, match='y holds 1 class only'):
         BoundClassifier().fit(X, y.map(lambda _: 'ash', meta=y._meta))
     holed = table.copy()
@@ -771,7 +768,7 @@ def test_dask_collections_that_do_not_fit_are_one_line():
     with pytest.raises(ValueError, match='partition 2: .*row 5, column 1'):
         BoundClassifier().fit(holed[list('abcd')], holed['label'])
     empty = X[X['a'] > 10]  # a filter that leaves partitions without rows
-    refuses('X has 0 rows', lambda: BoundClassifier().fit(empty, y[X['a'] > 10]))
+    refuses('X has 0 rows', BoundClassifier().fit, empty, y[X['a'] > 10])
 
 
 class Counted:

@@ -201,7 +201,7 @@ def test_lists_as_a_data_frame():
 )
 def test_settings_that_mean_nothing(setting, words):
     features, train, _, _ = topics(n=40, n_new=5)
-    refuses(words, lambda: SimilarityModel(4, cold_start=setting).fit(train, features, features))
+    refuses(words, SimilarityModel(4, cold_start=setting).fit, train, features, features)
 
 
 def test_what_does_not_go_together():

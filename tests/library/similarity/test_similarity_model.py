@@ -83,8 +83,8 @@ def test_numbers_of_a_matrix_mean_what_is_said(planted):
     )
     np.testing.assert_array_equal(twice.left_embeddings_, by_weight.left_embeddings_)
     assert (once.left_embeddings_ != twice.left_embeddings_).any()
-    refuses('values="labels" needs a value column', lambda: quick(values='labels').fit(pairs))
-    refuses("values='stars' is not one of", lambda: quick(values='stars').fit(matrix))
+    refuses('values="labels" needs a value column', quick(values='labels').fit, pairs)
+    refuses("values='stars' is not one of", quick(values='stars').fit, matrix)
     with pytest.raises(ValueError, match='observed holds nan in row 1, column 2'):
         quick().fit(sparse.csr_array([[1.0, 0, 0], [0, 1, np.nan]]))
 
@@ -248,7 +248,7 @@ def test_features_as_lists_and_in_every_sparse_format(planted):
         ([['a', 'b']] * 50, 'but numbers are needed'),
         (3.0, 'rows of numbers'),
     ):
-        refuses(f'left_features .*{text}', lambda: quick().fit(pairs, bad, right))
+        refuses(f'left_features .*{text}', quick().fit, pairs, bad, right)
 
 
 @pytest.fixture(scope='module')
@@ -533,8 +533,7 @@ def test_features_by_id(planted):
             model.left_embeddings_[rows_of], expected.left_embeddings_, rtol=1e-6, atol=1e-9
         )
         assert len(place) == 50
-    with pytest.raises(ValueError, match='twice'):
-        quick().fit(log, (np.append(names, 'u03'), np.vstack([rows, rows[:1]])))
+    refuses('twice', quick().fit, log, (np.append(names, 'u03'), np.vstack([rows, rows[:1]])))
 
 
 def test_pairs_with_features_and_names_can_be_fitted_whole(planted):
@@ -840,7 +839,7 @@ def test_what_auto_becomes(planted):
     )
     assert default.run_.column('loss')[-1] < default.run_.column('loss')[0]
     for name in ('impute', 'ridge_power'):
-        refuses(f"{name}='none' is neither a number", lambda: quick(**{name: 'none'}).fit(pairs))
+        refuses(f"{name}='none' is neither a number", quick(**{name: 'none'}).fit, pairs)
 
 
 def test_penalties_are_smaller_where_pairs_can_be_predicted():
@@ -892,7 +891,7 @@ def test_penalties_of_next_to_nothing(pairs):
 def test_a_fit_without_pairs_is_refused():
     assert penalty_scale(np.empty((0, 2), int), (2, 2)) == 1.0
     for nothing in (sparse.csr_array((2, 2)), np.empty((0, 2), int), dict(a=[], b=[])):
-        refuses('has 0 pairs of', lambda: quick(n_components=1).fit(nothing))
+        refuses('has 0 pairs of', quick(n_components=1).fit, nothing)
 
 
 def test_lists_of_entities_without_pairs_are_named():
@@ -1039,8 +1038,8 @@ def test_a_table_whose_first_columns_are_no_ids_is_refused():
         ({'stars': range(8), **LOG}, "'stars' is no name of ids"),
         ({'row_id': range(8), **LOG}, "'row_id' is no name of ids"),
     ):
-        refuses(text, lambda: quick(n_components=1).fit(table))
-    refuses("columns='user' is one name", lambda: quick(columns='user').fit(log))
+        refuses(text, quick(n_components=1).fit, table)
+    refuses("columns='user' is one name", quick(columns='user').fit, log)
     for unit, when in (('seconds', 1_600_000_000), ('milliseconds', 1_600_000_000_000)):
         table = log.assign(when=when + np.arange(8))
         for values in ('weights', 'labels'):
@@ -1468,7 +1467,7 @@ def test_a_width_that_was_searched_is_kept_by_files_and_warm_starts(widened, tmp
     back.set_params(warm_start=True, max_iter=2, tol=None).fit(narrow)
     assert back.n_components_ == 128 and back.search_ is None
     assert back.set_params(warm_start=False).fit(narrow).n_components_ == 64
-    refuses("n_components='find' is neither a whole", lambda: SimilarityModel('find').fit(narrow))
+    refuses("n_components='find' is neither a whole", SimilarityModel('find').fit, narrow)
 
 
 def test_a_search_of_the_width_needs_the_memory_of_the_widest(monkeypatch):

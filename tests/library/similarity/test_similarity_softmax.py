@@ -121,4 +121,4 @@ def test_the_model_with_a_softmax_grows_and_stops():
 )
 def test_the_model_refuses_what_a_softmax_does_not_have(settings, message):
     matrix = sparse.csr_array(np.eye(4) + np.eye(4, k=1))
-    refuses(message, lambda: SimilarityModel(2, **dict(loss='softmax') | settings).fit(matrix))
+    refuses(message, SimilarityModel(2, **dict(loss='softmax') | settings).fit, matrix)
