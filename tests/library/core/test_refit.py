@@ -52,6 +52,7 @@ def fitted(kind):
 
 
 OTHER, MARGINS = (OTHER_X, OTHER_Y), dict(loss='squared_hinge')
+SUPPORT = dict(weights='support', solver='implicit')
 BOTH = [  # words, settings, arguments of fit by place and by name
     ('sample_weight[0] is -1.0', {}, (*OTHER, np.full(60, -1.0))),
     ('sample_weight has shape (7,)', {}, (*OTHER, np.ones(7))),
@@ -91,6 +92,12 @@ CASES = {
         ('weights="support", but loss=', dict(weights='support', **MARGINS), OTHER),
         ('early_stopping=True, but loss=', dict(early_stopping=True, **MARGINS), OTHER),
         ("client='local', but loss=", dict(client='local', **MARGINS), OTHER),
+        ('weights="support", but solver=', dict(weights='support', solver='lbfgs'), OTHER),
+        ('weights="support", but solver=', dict(weights='support', solver='exact'), OTHER),
+        ('weights="support", but solver=', dict(weights='support', solver='umax'), OTHER),
+        ('weights="support", but sampler=', dict(SUPPORT, sampler='near'), OTHER),
+        ('weights="support", but n_jobs=', dict(weights='support', n_jobs=2), OTHER),
+        ('weights="support", but client=', dict(weights='support', client='local'), OTHER),
     ],
     BoundClassifier: [
         *BOTH,
@@ -158,6 +165,13 @@ CASES = {
         ('prior has rows, but the pairs have ids', dict(prior=(ONES[:2], ONES[:2])), (NAMED,)),
         ('left_features has 3 and right_features 2', dict(prior='cosine'), (*SIDES, ONES[:7, :2])),
         ('cold_start does not go', dict(prior='cosine', cold_start='auto'), (*SIDES, ONES[:7])),
+        ('is neither None, "auto", one of', dict(cold_start='best'), (*SIDES, ONES[:7])),
+        ('is neither None', dict(cold_start=[]), (*SIDES, ONES[:7])),
+        ("['cosine']=nan is", dict(cold_start={'cosine': np.nan}), (*SIDES, ONES[:7])),
+        ("['cosine']='2' is not a", dict(cold_start={'cosine': '2'}), (*SIDES, ONES[:7])),
+        ('needs left_features or right_features', dict(cold_start='auto'), (PAIRS,)),
+        ('of both sides with the same columns', dict(cold_start='cosine'), SIDES),
+        ('does not go with id_features', dict(cold_start='auto', id_features=True), SIDES),
         ('prior belongs to the sq', dict(prior='cosine', loss='softmax'), (*SIDES, ONES[:7])),
     ],
 }

@@ -190,30 +190,6 @@ def test_lists_as_a_data_frame():
     assert list(plain.recommend(k=1, as_frame=True).columns) == ['left', 'right', 'rank', 'score']
 
 
-@pytest.mark.parametrize(
-    ('setting', 'words'),
-    [
-        ('best', "is neither None, \"auto\", one of 'cosine'"),
-        ([], 'is neither None'),
-        ({'cosine': float('nan')}, r"cold_start\['cosine'\]=nan is not finite"),
-        ({'cosine': '2'}, r"cold_start\['cosine'\]='2' is not a number"),
-    ],
-)
-def test_settings_that_mean_nothing(setting, words):
-    features, train, _, _ = topics(n=40, n_new=5)
-    refuses(words, SimilarityModel(4, cold_start=setting).fit, train, features, features)
-
-
-def test_what_does_not_go_together():
-    features, train, _, _ = topics(n=40, n_new=5)
-    with pytest.raises(ValueError, match='needs left_features or right_features'):
-        SimilarityModel(4, cold_start='auto').fit(train)
-    with pytest.raises(ValueError, match='features of both sides with the same columns'):
-        SimilarityModel(4, cold_start='cosine').fit(train, features)
-    with pytest.raises(ValueError, match='does not go with id_features'):
-        SimilarityModel(4, cold_start='auto', id_features=True).fit(train, features)
-
-
 def test_a_regression_does_not_mind_the_unit_of_its_features():
     words, train, _, _ = topics()
     goal = np.random.default_rng(0).normal(size=(len(words), 2)) + words[:, :2]

@@ -410,24 +410,6 @@ def test_settings_that_a_support_takes():
         assert model.coef_.dtype == settings.get('dtype', 'float32')
 
 
-@pytest.mark.parametrize(
-    'setting',
-    [
-        dict(solver='lbfgs'),
-        dict(solver='exact'),
-        dict(solver='umax'),
-        dict(sampler='near', solver='implicit'),
-        dict(n_jobs=2),
-        dict(client='local'),
-    ],
-)
-def test_what_a_support_does_not_offer_is_refused(setting):
-    X, y = made()
-    name = next(iter(setting))
-    with pytest.raises(ValueError, match=f'weights="support", but {name}=.*weights="dense"'):
-        SoftmaxClassifier(weights='support', **setting).fit(X, y)
-
-
 def test_dask_collections_are_refused():
     array = pytest.importorskip('dask.array')
     X, y = made()
