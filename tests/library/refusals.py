@@ -1,8 +1,23 @@
-"What a refusal is: an error of one line that names what is wrong."
+"What a refusal is: an error of one line that names what is wrong. And silence, asked for or made."
 
+import contextlib
 import re
+import warnings
 
 import pytest
+
+
+@contextlib.contextmanager
+def no_warning(kind=Warning, action='error'):
+    "A warning inside is an error."
+    with warnings.catch_warnings():
+        warnings.simplefilter(action, kind)
+        yield
+
+
+def unheard(kind=Warning):
+    "Warnings inside are passed over."
+    return no_warning(kind, 'ignore')
 
 
 def refuses(words, call, /, *args, raises=ValueError, **more):

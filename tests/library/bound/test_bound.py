@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
-from refusals import refuses
+from refusals import no_warning, refuses, unheard
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, cross_val_score
@@ -463,8 +463,7 @@ def planted(n_samples=300, n_features=5, n_classes=4, noise=1.5, seed=0):
 
 @pytest.mark.parametrize('solver', ['auto', 'bm', 'quasi', 'sbm', 'incremental', 'newton', 'lbfgs'])
 def test_scikit_learn_accepts_it(solver):
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unheard():
         results = check_estimator(
             BoundClassifier(solver, max_iter=20 if solver in STOCHASTIC else 200), on_fail=None
         )
@@ -547,8 +546,7 @@ def test_a_fit_stops_by_its_certificate(solver, tmp_path):
     X, y = planted(noise=0.7)
     steps = []
     for tol in (1e-1, 1e-3, 1e-6):
-        with warnings.catch_warnings():
-            warnings.simplefilter('error')
+        with no_warning():
             model = BoundClassifier(solver, tol=tol, max_iter=1000).fit(X, y)
         objective = model.log_loss(X, y) + 5e-4 * (model.coef_**2).sum()
         assert model.run_.status is Status.CONVERGED and f'tol={tol:g} of it' in model.run_.message
@@ -572,8 +570,7 @@ def test_columns_far_from_zero_are_fitted_as_near_ones(place, n_classes):
     far[:, 0] += place
     near = far.copy()
     near[:, 0] -= place  # what rounding left of them
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         model = BoundClassifier(tol=1e-9).fit(far, y)
         same = BoundClassifier(tol=1e-9).fit(near, y)
         again = BoundClassifier(tol=1e-9, warm_start=True).fit(far, y).fit(far, y)
@@ -721,8 +718,7 @@ def test_rows_of_one_class_that_count(names, tmp_path):
     X, y = planted(90)
     y = np.array([f'class {int(name[-1]) % names}' for name in y])
     weights = (y == 'class 1').astype(float)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         model = BoundClassifier().fit(X, y, weights)
     assert model.classes_.tolist() == [f'class {k}' for k in range(names)]
     assert model.coef_.shape == ((4, 5) if names == 4 else (1, 5)) and not model.coef_.any()
@@ -821,8 +817,7 @@ def test_separable_rows_without_ridge_are_named():
             model.fit(X, y)
         assert model.bound_gap_ == np.inf and model.score(X, y) == 1
         assert np.isfinite(model.coef_).all()
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         BoundClassifier('newton', ridge=1e-3).fit(X, y)
         BoundClassifier('newton', ridge=0.0).fit(*planted(noise=3.0))
 

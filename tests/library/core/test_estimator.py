@@ -5,14 +5,13 @@ import decimal
 import fractions
 import io
 import uuid
-import warnings
 import zoneinfo
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from refusals import refuses
+from refusals import no_warning, refuses
 from sklearn.base import clone
 
 from extreme_opt.core.estimator import Classifier, Estimator
@@ -465,8 +464,7 @@ def test_memory_is_forecast(monkeypatch):
     refuses(said.format(3), check_memory, 3e9, 'Toy.fit', 'take fewer', raises=MemoryError)
     with pytest.warns(RuntimeWarning, match=said.format('1.1')):
         check_memory(1.1e9, 'Toy.fit', 'take fewer')
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         check_memory(1e9, 'Toy.fit')
         monkeypatch.setattr(memory, 'free_memory', lambda: None)
         check_memory(1e99, 'Toy.fit')

@@ -2,12 +2,11 @@
 
 import copy
 import functools
-import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse
-from refusals import refuses
+from refusals import refuses, unheard
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,8 +33,7 @@ NO_FOLDER = dict(checkpoint='/no/such/folder/run.npz')
 @functools.cache
 def made(kind):
     "A small model of each kind, and the answers by which a change of it is noticed."
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unheard():
         if kind is OrdinalEmbedding:
             return kind(max_epochs=3).fit(TRIPLETS), lambda model: model.decision_function(TRIPLETS)
         if kind is SimilarityModel:

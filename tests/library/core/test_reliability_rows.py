@@ -3,13 +3,12 @@ raw message, or no end. All of them, those of other files among them: pytest -k 
 
 import csv
 import io
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse
-from refusals import refuses
+from refusals import no_warning, refuses
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
@@ -106,8 +105,7 @@ def test_probabilities_of_huge_scores_sum_to_one(make, size):
 )
 def test_numbers_too_large_are_named_without_raw_warnings(words, call):
     "C8 and its kind: numpy's own warnings stood above models of zeros."
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         with pytest.raises(ValueError, match=words) as caught:
             call()
     assert '\n' not in str(caught.value)

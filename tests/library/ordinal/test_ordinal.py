@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from refusals import refuses
+from refusals import no_warning, refuses, unheard
 from sklearn.exceptions import NotFittedError
 
 from extreme_opt.core import LBFGS, SGD, check_descend, check_gradient, iterate, minimize
@@ -511,8 +511,7 @@ def test_new_objects_are_placed_by_comparisons():
         ([[40, 1, 1]], 'near and far'),
     ):
         refuses(words if words.startswith('no') else '', model.place, wrong)
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unheard():
         gap = OrdinalEmbedding(1).fit([[0, 1, 3], [3, 1, 0]])
     refuses('object 2 has no coordinates', gap.place, [[4, 2, 1]])
 
@@ -602,8 +601,7 @@ def doors(rows, y):
     from extreme_opt.ordinal import choose_components, responses_from_triplets
 
     model = OrdinalEmbedding(1, n_init=1).fit([[0, 1, 2], [2, 1, 0]])
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unheard():
         yield lambda: OrdinalEmbedding(1).fit(rows, y)
         yield lambda: OrdinalEmbedding(1).fit_transform(rows, y)
         yield lambda: model.score(rows, y)
@@ -784,8 +782,7 @@ def test_maps_are_aligned_by_names():
     names, q, yes, _ = study(1000)
     model = OrdinalEmbedding(2).fit(names[q], yes)
     other = OrdinalEmbedding(2).fit(names[q], yes, names=names[::-1])
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         aligned, disparity = model.procrustes(other)
     assert disparity < 1e-5
     np.testing.assert_allclose(aligned, other.embedding_[::-1], atol=0.02)
@@ -814,8 +811,7 @@ def test_an_answer_of_weight_zero_is_left_out():
         said = told(model, rows, y=yes, sample_weight=weights, **fit)
         assert len(said) == 1 and '1 of 12 objects are in no comparison' in said[0]
         assert np.isnan(model.embedding_[11]).all() and np.isfinite(model.embedding_[:11]).all()
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')
+        with unheard():
             wanted = OrdinalEmbedding(2, n_init=2, **settings).fit(rows[left], yes[left], **fit)
         same_map(model, wanted)
         assert model.error_ == wanted.error_
@@ -833,8 +829,7 @@ def test_bootstrap_tells_of_objects_with_few_answers():
     with pytest.warns(UserWarning, match=r'1 of 12 objects have fewer than .* answers: 11 \(1\)'):
         maps = model.bootstrap(rows, y, n_draws=12, n_init=1)
     assert np.isnan(maps[:, 11]).any() and np.isfinite(maps[:, :11]).all()
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         OrdinalEmbedding(2, n_init=1).fit(q, yes).bootstrap(q, yes, n_draws=2, n_init=1)
     refuses('bootstrap needs the comparisons that were given to fit', model.bootstrap, [[0, 1, 30]])
 
@@ -915,8 +910,7 @@ def test_features_that_say_nothing_are_told():
         model = OrdinalEmbedding(2, n_init=1).fit(q, yes, features=features)
         with pytest.warns(UserWarning, match='1 of 2 rows are far from .* the first, row 1, by 8'):
             model.transform([[0.0, 0.0], [1e6, 1e6]])
-        with warnings.catch_warnings():
-            warnings.simplefilter('error')
+        with no_warning():
             model.transform(places + 1)
     refuses('differ by less than rounding', KernelMap, np.ones((12, 1)), places)
 
@@ -1099,8 +1093,7 @@ def test_the_default_finds_the_order_on_a_line(loss, seed):
     assert told(model, rows) == []
     assert abs(spearmanr(model.embedding_[:, 0], places)[0]) > 0.985
     random = OrdinalEmbedding(1, loss, init='random', n_init=6)
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unheard():
         assert model.losses_.min() < 1.001 * random.fit(rows).losses_.min()
 
 

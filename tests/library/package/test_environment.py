@@ -6,11 +6,10 @@ import signal
 import subprocess
 import sys
 import threading
-import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import unheard
 
 pytest.importorskip('resource', reason='endurance.py asks for limits of the system')
 import endurance  # noqa: E402
@@ -27,8 +26,7 @@ posix = pytest.mark.skipif(not hasattr(os, 'fork'), reason='needs a POSIX system
 
 def fits():
     "What a small fit of each kind answers."
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unheard():
         return [
             endurance.answers(kind, make[0]().fit(*endurance.DATA[kind][0]))
             for kind, make in endurance.MAKE.items()
@@ -102,12 +100,11 @@ def check_full_disk(folder, fill):
 LIMITED = """
 import resource, signal, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
 from test_environment import check_full_disk
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 def limit(n): resource.setrlimit(resource.RLIMIT_FSIZE, (n, resource.RLIM_INFINITY))
 limit(65536)
-check_full_disk(Path(sys.argv[2]), lambda folder: limit(16))
+check_full_disk(Path(sys.argv[1]), lambda folder: limit(16))
 """
 
 
@@ -115,8 +112,8 @@ check_full_disk(Path(sys.argv[2]), lambda folder: limit(16))
 def test_a_limit_on_the_size_of_files_while_saving(tmp_path):
     "The same without a disk of its own: the system refuses to write on."
     ran = subprocess.run(
-        [sys.executable, '-c', LIMITED, str(Path(__file__).parent), str(tmp_path)],
-        env={**os.environ, 'PYTHONDONTWRITEBYTECODE': '1'},
+        [sys.executable, '-c', LIMITED, str(tmp_path)],
+        env=os.environ | dict(PYTHONPATH=os.pathsep.join(sys.path)),
         capture_output=True,
         text=True,
         timeout=300,

@@ -4,13 +4,12 @@ import copy
 import pickle
 import re
 import sys
-import warnings
 
 import numpy as np
 import pandas
 import pytest
 import scipy.sparse
-from refusals import refuses
+from refusals import no_warning, refuses, unheard
 from sklearn.base import clone
 
 from extreme_opt.bound import BoundClassifier, LogLinear
@@ -486,8 +485,7 @@ def test_a_client_stays_with_its_process(client, kind, tmp_path):
     model.fit(
         *dict(ordinal=(triplets,), similarity=(np.arange(8).reshape(4, 2) % 5,)).get(kind, (X, y))
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         twin = clone(model)
         assert twin.client is client and model.get_params()['client'] is client
         assert not hasattr(twin, 'run_')
@@ -564,8 +562,7 @@ def fits(client, dtype):
 
 @pytest.fixture(scope='module')
 def alone():
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unheard():
         return {dtype: fits(None, dtype) for dtype in ('float32', 'float64')}
 
 

@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuses
+from refusals import no_warning, refuses
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -403,8 +403,7 @@ def table_of(pairs, **more):
 
 
 def test_the_usual_number_of_alternating_steps_is_no_limit_to_warn_of(planted):
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         assert SimilarityModel(3, tol=1e-12).fit(planted.observed).run_.status == 'max_iter'
 
 
@@ -902,8 +901,7 @@ def test_lists_of_entities_without_pairs_are_named():
         model.recommend(k=2)
     with pytest.warns(UserWarning, match=r'1 left ids had no pair in the fit \(first: 1\)'):
         model.similar([1], 1, 'left')
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         model.recommend([0, 2], 2)
         model.recommend(history=[1], k=2)
 
@@ -1568,8 +1566,7 @@ def test_a_history_of_dislikes_alone_is_told_where_missing_pairs_are_stronger():
         for items in (some, none)
     ]
     np.testing.assert_allclose(slopes[0] - slopes[1], (0.5 - 1.0) * Q[1], rtol=1e-6)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         assert not (model.recommend(history={0: 1, 1: -1}, k=3)[0] % 2).any()
     weak = SimilarityModel(2, values='labels', unobserved_weight=0.1).fit(log)
     assert not (weak.recommend(history={1: -1}, k=3)[0] % 2).any()

@@ -2,7 +2,6 @@
 
 import pickle
 import re
-import warnings
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -10,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from refusals import refuses
+from refusals import no_warning, refuses, unheard
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -55,8 +54,7 @@ STOCHASTIC = {
 )
 def test_scikit_learn_accepts_it(settings):
     expected = {} if settings.get('solver') == 'lbfgs' else STOCHASTIC
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unheard():
         results = check_estimator(
             SoftmaxClassifier(**settings), on_fail=None, expected_failed_checks=expected
         )
@@ -577,8 +575,7 @@ def test_a_label_without_training_rows_has_next_to_no_probability():
     for settings in (*map(dict, [[('solver', name)] for name in SOLVERS]), dict(weights='support')):
         X = scipy.sparse.csr_array(rows) if 'weights' in settings else rows
         model = SoftmaxClassifier(max_epochs=2, **settings)
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore', ConvergenceWarning)
+        with unheard(ConvergenceWarning):
             assert model.fit(X, several).predict_proba(X)[:, 5].max() < 1e-10, settings
     stream = SoftmaxClassifier(loss='squared_hinge', random_state=0)
     stream.partial_fit(rows, several, classes=np.arange(6))
@@ -699,8 +696,7 @@ def test_an_exact_fit_that_is_not_done_says_so():
 
     X, y = load_iris(return_X_y=True)
     rng = np.random.default_rng(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         done = SoftmaxClassifier('lbfgs', ridge=1e-3).fit(X, y)
     assert done.run_.message.startswith('gradient norm is at most')
     with pytest.warns(ConvergenceWarning, match='reached max_epochs=20; scale the columns of X'):
@@ -1212,15 +1208,13 @@ def test_stored_zeros_are_no_entries():
 def test_named_solvers_tell_of_columns_with_different_units(solver, kind):
     X, y = planted()
     settings = dict(learning_rate=0.01, max_epochs=2)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         SoftmaxClassifier(solver, **settings).fit(kind(X), y)
     X[:, 0] *= 1e5
     with pytest.warns(ConvergenceWarning, match='different units.*scale the columns of X') as told:
         SoftmaxClassifier(solver, **settings).fit(kind(X), y)
     assert '\n' not in str(told[0].message)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error')
+    with no_warning():
         assert SoftmaxClassifier().fit(kind(X), y).score(kind(X), y) > 0.9
 
 
@@ -1422,7 +1416,6 @@ def test_rows_that_tell_no_factor_bear_no_margins(kind, monkeypatch):
 def test_one_label_with_weight_is_no_failed_fit():
     X, y = planted(60)
     weights = (y == y[0]).astype(float)
-    with warnings.catch_warnings():
-        warnings.simplefilter('error', ConvergenceWarning)
+    with no_warning(ConvergenceWarning):
         model = SoftmaxClassifier('lbfgs', ridge=1e-4).fit(X, y, sample_weight=weights)
     assert (model.predict(X) == y[0]).all()
