@@ -51,6 +51,7 @@ def fitted(kind):
 
 OTHER, MARGINS = (OTHER_X, OTHER_Y), dict(loss='squared_hinge')
 SUPPORT = dict(weights='support', solver='implicit')
+HALF = dict(margin_share=0.5, max_epochs='auto')
 BOTH = [  # words, settings, arguments of fit by place and by name
     ('sample_weight[0] is -1.0', {}, (*OTHER, np.full(60, -1.0))),
     ('sample_weight has shape (7,)', {}, (*OTHER, np.ones(7))),
@@ -95,6 +96,14 @@ CASES = {
         ('weights="support", but solver=', dict(weights='support', solver='umax'), OTHER),
         ('weights="support", but sampler=', dict(SUPPORT, sampler='near'), OTHER),
         ('weights="support", but n_jobs=', dict(weights='support', n_jobs=2), OTHER),
+        ('margin_share=0.5, but ridge=0.1', dict(HALF, ridge=0.1), OTHER),
+        ("margin_share=0.5, but loss='s", dict(HALF, loss='softmax'), OTHER),
+        ('margin_share=0.5, but average', dict(HALF, average=True), OTHER),
+        ('sparse rows with one label of', dict(HALF, weights='support'), OTHER),
+        ('take 2 or more', dict(solver='implicit', sampler='near', n_negatives=1), OTHER),
+        ("takes 'uniform'", dict(solver='umax', sampler='near'), OTHER),
+        ('y has 5 rows, but X has 60', {}, (X, scipy.sparse.eye_array(5))),
+        ('y[1] is 2, but other rows hold sets of labels', {}, (X[:2], np.array([{1}, 2]))),
         ('weights="support", but client=', dict(weights='support', client='local'), OTHER),
     ],
     BoundClassifier: [

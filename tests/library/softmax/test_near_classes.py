@@ -107,12 +107,5 @@ def test_classifier_with_few_classes():
 
 
 def test_classifier_says_what_near_needs():
-    X, y = np.eye(4).repeat(5, axis=0), np.arange(4).repeat(5)
-    for settings, words in (
-        (dict(n_negatives=1), 'take 2 or more'),
-        (dict(solver='umax'), "takes 'uniform'"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            SoftmaxClassifier(**dict(solver='implicit', sampler='near') | settings).fit(X, y)
-    with pytest.raises(ValueError, match='use fit'):
-        SoftmaxClassifier('implicit', sampler='near').partial_fit(X, y, classes=np.arange(4))
+    model, X = SoftmaxClassifier('implicit', sampler='near'), np.eye(4)
+    refuses('use fit', model.partial_fit, X, np.arange(4), classes=np.arange(4))
