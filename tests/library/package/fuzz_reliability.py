@@ -505,42 +505,27 @@ def ids_of_batches():
 
 
 @probe
-def anchors_of_another_problem():
-    "svrg_steps_ trusts old, full and kept; they are checked."
+def parts_of_another_problem():
+    "svrg_steps_ trusts old, full and kept, and a step its state; they are checked."
     from extreme_opt.ordinal import Comparisons
+    from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
 
-    triplets = np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)])
-    problem = Comparisons(triplets)
+    problem = Comparisons(np.array([[i, (i + 1) % 9, (i + 3) % 9] for i in range(9)]))
     params = problem.init_params(0)
     full, kept = problem.svrg_anchor(params)
     batch = problem.draw(np.random.default_rng(0), 4)
     wrong = dict(full=(params.copy(), full[:5], kept), old=(params[:4], full, kept))
     wrong['kept'] = params.copy(), full, kept[:3]
-    return every(
-        (
-            name,
-            lambda args=args: refused(
-                problem.svrg_steps_, params.copy(), *args, batch, 0.1, 1, raw=True
-            ),
-        )
+    calls = {
+        name: partial(refused, problem.svrg_steps_, params.copy(), *args, batch, 0.1, 1, raw=True)
         for name, args in wrong.items()
-    )
-
-
-@probe
-def states_of_another_problem():
-    "A solver's step on a state of another problem."
-    from extreme_opt.softmax import DoubleSum, ImplicitSGD, UMax
-
+    }
     X, y = rows()
-    problem, small = DoubleSum(X, y, 4), DoubleSum(X[:8], y[:8], 4)
-
-    def case(solver):
+    whole, small = DoubleSum(X, y, 4), DoubleSum(X[:8], y[:8], 4)
+    for solver in (ImplicitSGD(), UMax(), UMax(threshold=np.inf), ImplicitSGD(visits='shuffled')):
         state = solver.init(small, small.init_params())
-        return lambda: refused(solver.step, problem, state, np.random.default_rng(0))
-
-    solvers = ImplicitSGD(), UMax(), UMax(threshold=np.inf), ImplicitSGD(visits='shuffled')
-    return every((str(solver), case(solver)) for solver in solvers)
+        calls[str(solver)] = partial(refused, solver.step, whole, state, np.random.default_rng(0))
+    return every(calls.items())
 
 
 @probe
