@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent
-for _folder in ('tests/book', 'docs'):  # `import built_site`, `import notebooks`
+for _folder in ('tests/book', 'tests/library', 'docs'):  # `import built_site`, `import notebooks`
     sys.path.insert(0, str(ROOT / _folder))
 NEEDS_DATA = 'needs EXTREME_OPT_DATA'
 os.environ.setdefault('MPLBACKEND', 'Agg')

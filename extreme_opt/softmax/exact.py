@@ -126,16 +126,17 @@ def _sort_out(e, factor, large, sums):
     n_large = 0
     s1 = s2 = s3 = s4 = s5 = a1 = a2 = b1 = b2 = 0.0
     n = len(e)
-    for k in range(0, n - 3, 4):
-        w, x = factor * np.float64(e[k]), factor * np.float64(e[k + 1])
-        y, z = factor * np.float64(e[k + 2]), factor * np.float64(e[k + 3])
-        if max(max(w, x), max(y, z)) < SMALL:  # two powers will do
-            a1 += w + x
-            b1 += y + z
-            a2 += w * w + x * x
-            b2 += y * y + z * z
-            continue
-        for j in range(k, k + 4):
+    for k in range(0, n, 4):
+        if k + 4 <= n:
+            w, x = factor * np.float64(e[k]), factor * np.float64(e[k + 1])
+            y, z = factor * np.float64(e[k + 2]), factor * np.float64(e[k + 3])
+            if max(max(w, x), max(y, z)) < SMALL:  # two powers will do
+                a1 += w + x
+                b1 += y + z
+                a2 += w * w + x * x
+                b2 += y * y + z * z
+                continue
+        for j in range(k, min(k + 4, n)):
             z = factor * np.float64(e[j])
             if z > LARGE:
                 large[n_large] = j
@@ -147,18 +148,6 @@ def _sort_out(e, factor, large, sums):
                 s3 += y * z
                 s4 += y * y
                 s5 += y * y * z
-    for k in range(n - n % 4, n):
-        z = factor * np.float64(e[k])
-        if z > LARGE:
-            large[n_large] = k
-            n_large += 1
-        else:
-            y = z * z
-            s1 += z
-            s2 += y
-            s3 += y * z
-            s4 += y * y
-            s5 += y * y * z
     sums[0], sums[1], sums[2], sums[3], sums[4] = s1 + a1 + b1, s2 + a2 + b2, s3, s4, s5
     return n_large
 

@@ -20,14 +20,7 @@ SOFTMAX = ['tests/library/package/test_floors.py', 'tests/library/package/test_p
                 'tests/library/softmax/test_support.py',
             ],
         ),
-        (
-            ['extreme_opt/softmax/plain/umax.py'],
-            [
-                'tests/library/core/test_threads.py',
-                *SOFTMAX,
-                'tests/library/softmax/test_softmax.py',
-            ],
-        ),
+        (['extreme_opt/softmax/plain/umax.py'], ['tests/library/core/test_threads.py', *SOFTMAX]),
         (
             ['extreme_opt/softmax/plain/scoring.py'],
             [*SOFTMAX, 'tests/library/softmax/test_softmax.py'],

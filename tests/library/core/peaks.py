@@ -1,7 +1,5 @@
 """Memory of fits as the system measures it, beside the forecast.
 
-    python tests/library/core/peaks.py [--all] [ESTIMATOR ...]
-
 A tiny fit compiles; then each fit has a process of its own, so that it does not depend on what was
 fitted before. There the peak of the resident memory is set back, and its rise over the level before
 the fit is read after it. Pages of files, such as those of libraries, do not count. Linux only.
@@ -21,8 +19,6 @@ import numpy as np
 import scipy.sparse
 
 from extreme_opt.core import memory
-
-MB = 1 << 20
 
 
 def case(estimator, solver, sizes, *, usual=True, more=None, **settings):
@@ -220,7 +216,7 @@ def peaks(chosen):
     found = []
     for estimator in dict.fromkeys(one['estimator'] for one in chosen):
         own = [one for one in chosen if one['estimator'] == estimator]
-        command = [sys.executable, __file__, 'measure']
+        command = [sys.executable, __file__]
         done = subprocess.run(
             command, input=json.dumps(own), capture_output=True, text=True, timeout=1800
         )
@@ -233,29 +229,6 @@ def peaks(chosen):
     return found
 
 
-def called(one):
-    more = [name for name in ('weights', 'average') if one['settings'].get(name)]
-    return ', '.join([str(one['solver'] or one['more'] or ''), *more]).replace(
-        'weights', 'weights="support"'
-    )
-
-
-def main(words):
-    if words == ['measure']:
-        warnings.simplefilter('ignore')
-        print(json.dumps([measure_apart(one) for one in json.loads(sys.stdin.read())]))
-        return
-    chosen = [one for one in CASES if one['usual'] or '--all' in words]
-    names = [word for word in words if word != '--all']
-    print('| estimator | solver | sizes | peak, MB | forecast, MB | ratio |')
-    print('|---|---|---|--:|--:|--:|')
-    for one in peaks([one for one in chosen if not names or one['estimator'] in names]):
-        sizes = ', '.join(f'{k[2:]} {v:,}' for k, v in one['sizes'].items() if v is not None)
-        print(
-            f'| {one["estimator"]} | {called(one)} | {sizes} | {one["peak"] / MB:.0f} | '
-            f'{one["forecast"] / MB:.0f} | {one["forecast"] / one["peak"]:.2f} |'
-        )
-
-
-if __name__ == '__main__':
-    main(sys.argv[1:])
+if __name__ == '__main__':  # in a process of its own
+    warnings.simplefilter('ignore')
+    print(json.dumps([measure_apart(one) for one in json.loads(sys.stdin.read())]))

@@ -1,4 +1,4 @@
-"Forecasts of memory beside the peaks that the system measures; `peaks.py` prints them as a table."
+"Forecasts of memory beside the peaks that the system measures."
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
+from refusals import refuses
 
 from extreme_opt.core import memory
 from extreme_opt.core.memory import forecast_memory
@@ -61,8 +62,7 @@ def test_forecasts_grow_with_each_size():
     assert forecast_memory('softmax', 'implicit', **held) > 9e12
     cases = [('softmax', 'newton'), ('forest', 'lbfgs'), ('ordinal', 'als'), ('similarity', '')]
     for wrong in cases:
-        with pytest.raises(ValueError, match='is none of'):
-            forecast_memory(*wrong)
+        refuses('is none of', forecast_memory, *wrong)
 
 
 def fits():

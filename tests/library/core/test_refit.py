@@ -2,10 +2,11 @@
 
 import copy
 import functools
-import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
+from refusals import refuses, unheard
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +24,8 @@ HOLE[7, 1] = np.nan
 TRIPLETS = np.array([RNG.permutation(8)[:3] for _ in range(80)])
 TURNED = TRIPLETS[:, ::-1]
 PAIRS = np.column_stack([np.arange(40) % 10, np.arange(40) % 7])
+ONES, WIDE = np.ones((10, 3)), scipy.sparse.csr_array((7, 10))
+SIDES = PAIRS, ONES
 NAMED = {'a': ['x', 'y'], 'b': ['x', 'y']}
 NO_FOLDER = dict(checkpoint='/no/such/folder/run.npz')
 
@@ -30,8 +33,7 @@ NO_FOLDER = dict(checkpoint='/no/such/folder/run.npz')
 @functools.cache
 def made(kind):
     "A small model of each kind, and the answers by which a change of it is noticed."
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    with unheard():
         if kind is OrdinalEmbedding:
             return kind(max_epochs=3).fit(TRIPLETS), lambda model: model.decision_function(TRIPLETS)
         if kind is SimilarityModel:
@@ -47,7 +49,9 @@ def fitted(kind):
     return copy.deepcopy(model), answers
 
 
-OTHER, ROWS = (OTHER_X, OTHER_Y), (X, Y)
+OTHER, MARGINS = (OTHER_X, OTHER_Y), dict(loss='squared_hinge')
+SUPPORT = dict(weights='support', solver='implicit')
+HALF = dict(margin_share=0.5, max_epochs='auto')
 BOTH = [  # words, settings, arguments of fit by place and by name
     ('sample_weight[0] is -1.0', {}, (*OTHER, np.full(60, -1.0))),
     ('sample_weight has shape (7,)', {}, (*OTHER, np.ones(7))),
@@ -82,6 +86,25 @@ CASES = {
         ('n_negatives=2.5 is not a whole number', dict(n_negatives=2.5), OTHER),
         ('max_', dict(max_epochs=None), OTHER),
         ('random_state=-1 is neither', dict(random_state=-1), OTHER),
+        ("solver='implicit', but loss=", dict(solver='implicit', **MARGINS), OTHER),
+        ("solver='lbfgs', but loss=", dict(solver='lbfgs', **MARGINS), OTHER),
+        ('weights="support", but loss=', dict(weights='support', **MARGINS), OTHER),
+        ('early_stopping=True, but loss=', dict(early_stopping=True, **MARGINS), OTHER),
+        ("client='local', but loss=", dict(client='local', **MARGINS), OTHER),
+        ('weights="support", but solver=', dict(weights='support', solver='lbfgs'), OTHER),
+        ('weights="support", but solver=', dict(weights='support', solver='exact'), OTHER),
+        ('weights="support", but solver=', dict(weights='support', solver='umax'), OTHER),
+        ('weights="support", but sampler=', dict(SUPPORT, sampler='near'), OTHER),
+        ('weights="support", but n_jobs=', dict(weights='support', n_jobs=2), OTHER),
+        ('margin_share=0.5, but ridge=0.1', dict(HALF, ridge=0.1), OTHER),
+        ("margin_share=0.5, but loss='s", dict(HALF, loss='softmax'), OTHER),
+        ('margin_share=0.5, but average', dict(HALF, average=True), OTHER),
+        ('sparse rows with one label of', dict(HALF, weights='support'), OTHER),
+        ('take 2 or more', dict(solver='implicit', sampler='near', n_negatives=1), OTHER),
+        ("takes 'uniform'", dict(solver='umax', sampler='near'), OTHER),
+        ('y has 5 rows, but X has 60', {}, (X, scipy.sparse.eye_array(5))),
+        ('y[1] is 2, but other rows hold sets of labels', {}, (X[:2], np.array([{1}, 2]))),
+        ('weights="support", but client=', dict(weights='support', client='local'), OTHER),
     ],
     BoundClassifier: [
         *BOTH,
@@ -139,6 +162,24 @@ CASES = {
         ('n_jobs=0 is not a number', dict(n_jobs=0), (PAIRS,)),
         ('outside (0, 1)', dict(validation=2.0), (PAIRS,)),
         ("measure 'recall' is not known", dict(validation=0.2, metric='recall'), (PAIRS,)),
+        ("prior='words' is neither", dict(prior='words'), (PAIRS,)),
+        ('needs left_features and right_features', dict(prior='cosine'), (PAIRS,)),
+        ('prior=3 is neither a pair of factors nor a sparse matrix', dict(prior=3), (PAIRS,)),
+        ('of shapes (10, 2) and (7, 3)', dict(prior=(ONES[:10, :2], ONES[:7])), (PAIRS,)),
+        ('holds nan or inf', dict(prior=(np.nan * ONES[:10], ONES[:7])), (PAIRS,)),
+        ('a part of shape (10,)', dict(prior=(ONES[:10, 0], ONES[:7, 0])), (PAIRS,)),
+        ('prior is a matrix of shape (7, 10), but (10, 7)', dict(prior=WIDE), (PAIRS,)),
+        ('prior has rows, but the pairs have ids', dict(prior=(ONES[:2], ONES[:2])), (NAMED,)),
+        ('left_features has 3 and right_features 2', dict(prior='cosine'), (*SIDES, ONES[:7, :2])),
+        ('cold_start does not go', dict(prior='cosine', cold_start='auto'), (*SIDES, ONES[:7])),
+        ('is neither None, "auto", one of', dict(cold_start='best'), (*SIDES, ONES[:7])),
+        ('is neither None', dict(cold_start=[]), (*SIDES, ONES[:7])),
+        ("['cosine']=nan is", dict(cold_start={'cosine': np.nan}), (*SIDES, ONES[:7])),
+        ("['cosine']='2' is not a", dict(cold_start={'cosine': '2'}), (*SIDES, ONES[:7])),
+        ('needs left_features or right_features', dict(cold_start='auto'), (PAIRS,)),
+        ('of both sides with the same columns', dict(cold_start='cosine'), SIDES),
+        ('does not go with id_features', dict(cold_start='auto', id_features=True), SIDES),
+        ('prior belongs to the sq', dict(prior='cosine', loss='softmax'), (*SIDES, ONES[:7])),
     ],
 }
 EACH = [(kind, *case, {})[:5] for kind, cases in CASES.items() for case in cases]
@@ -164,8 +205,7 @@ def test_a_refused_fit_is_one_line_and_changes_nothing(kind, words, settings, ar
 
 def test_a_refused_partial_fit_changes_nothing():
     model = SoftmaxClassifier()
-    with pytest.raises(ValueError, match='which is not among the 2 classes'):
-        model.partial_fit(X, Y, classes=[0, 1])
+    refuses('which is not among the 2 classes', model.partial_fit, X, Y, classes=[0, 1])
     with pytest.raises(ValueError, match='sample_weight'):
         model.partial_fit(X[:, :2], Y, classes=[0, 1, 2, 9], sample_weight=-np.ones(60))
     with pytest.raises(NotFittedError):
@@ -176,8 +216,7 @@ def test_a_refused_partial_fit_changes_nothing():
     for more in (dict(sample_weight=-np.ones(60)), dict(classes=[0, 1])):
         with pytest.raises(ValueError):
             model.partial_fit(X, Y, **more)
-    with pytest.raises(ValueError, match='not among'):
-        model.partial_fit(X, Y + 5)
+    refuses('not among', model.partial_fit, X, Y + 5)
     assert all(vars(model)[key] is value for key, value in before.items())
     assert len(vars(model)) == len(before)
     np.testing.assert_array_equal(model.predict_proba(X), known)
@@ -186,12 +225,8 @@ def test_a_refused_partial_fit_changes_nothing():
 def test_the_signature_of_fit_is_its_own():
     import inspect
 
-    assert list(inspect.signature(SoftmaxClassifier.fit).parameters) == [
-        'self',
-        'X',
-        'y',
-        'sample_weight',
-    ]
+    names = inspect.signature(SoftmaxClassifier.fit).parameters
+    assert [*names] == ['self', 'X', 'y', 'sample_weight']
     assert 'epochs' in SoftmaxClassifier.fit.__doc__
     assert 'batch' in SoftmaxClassifier.partial_fit.__doc__
 

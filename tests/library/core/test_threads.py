@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from refusals import refuses
 
 from extreme_opt.core import minimize
 from extreme_opt.core.compiled import parallel_for
@@ -56,8 +57,7 @@ def test_a_fault_on_a_thread_is_heard():
         if stop > 300:
             raise ValueError('here')
 
-    with pytest.raises(ValueError, match='here'):
-        parallel_for(work, 1000, 2)
+    refuses('here', parallel_for, work, 1000, 2)
 
 
 @pytest.mark.parametrize('kind', [np.asarray, scipy.sparse.csr_array])
@@ -117,5 +117,4 @@ def test_both_solvers_visit_every_row_once_an_epoch(monkeypatch, solver, visits)
         assert len(set(seen[-1].sample)) == 25
     minimize(problem, solver(visits=visits), max_epochs=2, seed=0)
     assert all(len(set(draw.sample)) == 50 for draw in seen[-2:])
-    with pytest.raises(ValueError, match='visits'):
-        solver(visits='sorted')
+    refuses('visits', solver, visits='sorted')

@@ -1,19 +1,10 @@
-"""Random use of the estimators, for as long as one likes, with all looked at after every
-step: nothing lost, nothing changed that should not, nothing left behind, no growth.
+"""Random use of the estimators with all looked at after every step: nothing lost, nothing changed
+that should not, nothing left behind. A seed gives the same steps again."""
 
-    python tests/library/package/endurance.py [--minutes 10] [--seed 0]
-
-The seed that is printed gives the same steps again. `make slow` runs a fixed number of them.
-"""
-
-import argparse
-import gc
 import hashlib
 import os
-import resource
 import shutil
 import signal
-import sys
 import tempfile
 import time
 import warnings
@@ -387,34 +378,3 @@ def run(number, n_examples=10, n_steps=30):
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         run_state_machine_as_test(seed(number)(Use), settings=chosen)
-
-
-def resident():
-    gc.collect()
-    return int(Path('/proc/self/statm').read_text().split()[1]) * resource.getpagesize()
-
-
-def main():
-    parser = argparse.ArgumentParser(description=(__doc__ or '').split('\n\n')[0])
-    parser.add_argument('--minutes', type=float, default=10)
-    parser.add_argument('--seed', type=int, default=0)
-    given = parser.parse_args()
-    begin, number, sizes = time.monotonic(), given.seed, []
-    while time.monotonic() - begin < 60 * given.minutes:
-        print(f'seed {number}: ', end='', flush=True)
-        run(number)
-        sizes.append(resident() / 1e6)
-        print(
-            f'{STEPS.total()} steps after {(time.monotonic() - begin) / 60:.1f} minutes, '
-            f'{sizes[-1]:.0f} MB',
-            flush=True,
-        )
-        number += 1
-    print(', '.join(f'{name} {n}' for name, n in STEPS.most_common()))
-    grown = sizes[-1] - sizes[min(2, len(sizes) - 1)]
-    print(f'grown by {grown:.0f} MB after the third seed')
-    return int(grown > 30)
-
-
-if __name__ == '__main__':
-    sys.exit(main())

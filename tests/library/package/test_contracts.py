@@ -51,5 +51,9 @@ def test_copies_files_and_refits_answer_the_same(kind, at, tmp_path):
         assert repr(other.get_params()) == repr(model.get_params())
         if hasattr(model, 'run_'):
             assert other.run_.history == model.run_.history
-    for other in (clone(model).fit(*data), make().fit(*data)):
-        assert endurance.answers(kind, other) == endurance.answers(kind, model)
+    again = [clone(model), make()]
+    if 'n_jobs' in model.get_params():
+        again.append(make().set_params(n_jobs=None))  # one thread
+        make().set_params(n_jobs=-1).fit(*data)  # as many as there are
+    for other in again:
+        assert endurance.answers(kind, other.fit(*data)) == endurance.answers(kind, model)

@@ -6,42 +6,31 @@ import signal
 import subprocess
 import sys
 import threading
-import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import unheard
+
+pytest.importorskip('resource', reason='endurance.py asks for limits of the system')
+import endurance  # noqa: E402
 
 from extreme_opt import data
 from extreme_opt.bound import BoundClassifier
 from extreme_opt.core import SGD, LeastSquares, minimize
 from extreme_opt.data.store import cached
-from extreme_opt.ordinal import OrdinalEmbedding
-from extreme_opt.similarity import SimilarityModel
-from extreme_opt.softmax import SoftmaxClassifier
 
-RNG = np.random.default_rng(0)
 Y = np.arange(300) % 3
-X = 3 * np.eye(3)[Y] + RNG.normal(size=(300, 3))
-TRIPLETS = np.array([RNG.permutation(8)[:3] for _ in range(80)])
-PAIRS = np.column_stack([np.arange(40) % 10, np.arange(40) % 7])
+X = 3 * np.eye(3)[Y] + np.random.default_rng(0).normal(size=(300, 3))
 posix = pytest.mark.skipif(not hasattr(os, 'fork'), reason='needs a POSIX system')
 
 
 def fits():
-    "Numbers that come out of a fit of each estimator."
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
+    "What a small fit of each kind answers."
+    with unheard():
         return [
-            SoftmaxClassifier(max_epochs=2, learning_rate=1.0).fit(X, Y).coef_,
-            BoundClassifier(max_iter=2).fit(X, Y).coef_,
-            OrdinalEmbedding(max_iter=3, n_init=1).fit(TRIPLETS).embedding_,
-            SimilarityModel(2, max_iter=2).fit(PAIRS).left_embeddings_,
+            endurance.answers(kind, make[0]().fit(*endurance.DATA[kind][0]))
+            for kind, make in endurance.MAKE.items()
         ]
-
-
-def same(found, expected):
-    return len(found) == len(expected) and all(map(np.array_equal, found, expected))
 
 
 def test_two_threads_learn_what_one_learns():
@@ -55,7 +44,7 @@ def test_two_threads_learn_what_one_learns():
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(same(each, expected) for each in found)
+    assert all(each == expected for each in found)
 
 
 @posix
@@ -66,11 +55,11 @@ def test_a_fork_after_a_fit_learns_the_same():
     if pid == 0:
         code = 1
         try:
-            code = 0 if same(fits(), expected) else 2
+            code = 0 if fits() == expected else 2
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    assert same(fits(), expected)
+    assert fits() == expected
 
 
 @posix
@@ -84,7 +73,7 @@ def test_signals_during_kernels_change_nothing():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert heard and same(found, expected)
+    assert heard and found == expected
 
 
 def check_full_disk(folder, fill):
@@ -98,7 +87,7 @@ def check_full_disk(folder, fill):
     with pytest.raises(OSError):
         wide.save(folder / 'model.npz')
     assert sorted(os.listdir(folder)) == names
-    assert same([BoundClassifier.load(folder / 'model.npz').coef_], [model.coef_])
+    assert (BoundClassifier.load(folder / 'model.npz').coef_ == model.coef_).all()
     fill(folder)
     with pytest.warns(RuntimeWarning, match='run.npz could not be written'):
         run = minimize(
@@ -111,12 +100,11 @@ def check_full_disk(folder, fill):
 LIMITED = """
 import resource, signal, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
 from test_environment import check_full_disk
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 def limit(n): resource.setrlimit(resource.RLIMIT_FSIZE, (n, resource.RLIM_INFINITY))
 limit(65536)
-check_full_disk(Path(sys.argv[2]), lambda folder: limit(16))
+check_full_disk(Path(sys.argv[1]), lambda folder: limit(16))
 """
 
 
@@ -124,8 +112,8 @@ check_full_disk(Path(sys.argv[2]), lambda folder: limit(16))
 def test_a_limit_on_the_size_of_files_while_saving(tmp_path):
     "The same without a disk of its own: the system refuses to write on."
     ran = subprocess.run(
-        [sys.executable, '-c', LIMITED, str(Path(__file__).parent), str(tmp_path)],
-        env={**os.environ, 'PYTHONDONTWRITEBYTECODE': '1'},
+        [sys.executable, '-c', LIMITED, str(tmp_path)],
+        env=os.environ | dict(PYTHONPATH=os.pathsep.join(sys.path)),
         capture_output=True,
         text=True,
         timeout=300,

@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 LIB = ROOT / 'extreme_opt'
 CHAPTERS = {'softmax', 'similarity', 'ordinal', 'bound'}
+# beside itself
 MAY = {
     'core': set(),
     'data': {'core'},
@@ -17,7 +18,7 @@ MAY = {
     'show': {'core'},
     'scale': {'core', 'data'},
     'lab': {'core'},
-}  # beside itself
+}
 LOW = {'core', 'data', *CHAPTERS}  # floors 0 to 2
 TOP = {'numpy', 'scipy'} | sys.stdlib_module_names  # what floors 0 to 2 may import at the top
 LATE = {'scipy.optimize', 'scipy.stats'}  # slow to import: inside functions only

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import no_warning
 from scipy import sparse
 
 from extreme_opt import data
@@ -110,8 +111,7 @@ def partial_fit_sizes():
     X, y = rows()
     for size in (1, 40):
         model = SoftmaxClassifier(learning_rate=1.0)
-        with warnings.catch_warnings():
-            warnings.simplefilter('error')
+        with no_warning():
             for k in range(0, len(y), size):
                 model.partial_fit(X[k : k + size], y[k : k + size], classes=[0, 1, 2])
         assert model.score(X, y) > 0.6

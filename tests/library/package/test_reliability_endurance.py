@@ -1,11 +1,11 @@
 "Random use of the estimators with all looked at after each step: `endurance.py`, a fixed number."
 
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import unheard
 
 from extreme_opt.core.run import _Recorder
 from extreme_opt.core.serialize import _content_digest
@@ -38,8 +38,7 @@ def test_an_interrupted_record_ends_a_fit_and_nothing_else(kind, call, monkeypat
                 raise KeyboardInterrupt
             return row(*args)
 
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')
+        with unheard():
             model = make().fit(*endurance.DATA[kind][0])
             before = endurance.answers(kind, model)
             with monkeypatch.context() as patch:
@@ -67,8 +66,7 @@ def test_a_file_of_other_arrays_is_refused_or_predicts_numbers(kind, tmp_path):
     "Each array in turn, with a digest that is right: in one line, before use or at it."
     path, n_refused = tmp_path / 'model.npz', 0
     for make in endurance.MAKE[kind]:
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')
+        with unheard():
             make().fit(*endurance.DATA[kind][0]).save(path)
         members = dict(np.load(path))
         for name in members.keys() - {'meta', 'digest'}:

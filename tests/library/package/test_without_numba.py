@@ -50,9 +50,10 @@ def test_plain_python_gives_the_same(compiled, words, env):
     assert set(plain['results']) == set(fast['results']) == set(tiny_fits.JOBS)
     for name, values in plain['results'].items():
         assert np.isfinite(values).all(), name
+        # some fits are float32
         np.testing.assert_allclose(
             values, fast['results'][name], rtol=1e-4, atol=1e-5, err_msg=name
-        )  # some fits are float32
+        )
 
 
 def test_second_start_compiles_nothing(compiled):

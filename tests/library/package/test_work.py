@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from work import rows
+import work
 
 HERE = Path(__file__).resolve().parent
 # Of each case of work.py: the exact or largest ratios of the work at its later sizes to that at the
@@ -42,7 +42,7 @@ PROMISED = {
 
 
 @cache
-def work():
+def counts():
     env = {**os.environ, 'NUMBA_DISABLE_JIT': '1', 'PYTHONPATH': str(HERE.parent)}
     options = dict(capture_output=True, text=True, env=env, timeout=300)
     done = subprocess.run([sys.executable, str(HERE / 'work.py')], **options)
@@ -50,14 +50,14 @@ def work():
     return json.loads(done.stdout)
 
 
-def keeps(case, counts):
+def keeps(case, found):
     """Whether counts are those that a case promises; the number of calls may not grow with the
     length of a row."""
-    (base, base_calls), *later = counts
-    for (found, calls), promised in zip(later, PROMISED[case], strict=True):
-        if promised == EQUAL and abs(found - base) > 0.01 * base:
+    (base, base_calls), *later = found
+    for (one, calls), promised in zip(later, PROMISED[case], strict=True):
+        if promised == EQUAL and abs(one - base) > 0.01 * base:
             return False
-        if found > promised * base * 1.01:
+        if one > promised * base * 1.01:
             return False
         if calls > base_calls * 1.01 + 0.5:
             return False
@@ -66,11 +66,11 @@ def keeps(case, counts):
 
 @pytest.mark.parametrize('case', PROMISED)
 def test_work_grows_as_promised(case):
-    assert keeps(case, work()[case]), work()[case]
+    assert keeps(case, counts()[case]), counts()[case]
 
 
 def test_every_case_is_promised_something():
-    assert set(PROMISED) == set(work())
+    assert set(PROMISED) == set(counts())
 
 
 # ----------------------------------------------------- compiled: nothing is allocated inside a loop
@@ -88,66 +88,25 @@ def allocations(job):
         _nrt_python.memsys_disable_stats()
 
 
-def softmax_job(solver, m, width, dense):
-    from extreme_opt.softmax import DoubleSum
-    from extreme_opt.softmax.implicit import implicit_updates
-    from extreme_opt.softmax.umax import umax_updates
-
-    problem = DoubleSum(rows(50, width, 100, dense), np.arange(50) % 7, 12)
-
-    def job(n):
-        draw, params = problem.draw(np.random.default_rng(0), n, m), problem.init_params()
-        if solver == 'umax':
-            return lambda: umax_updates(problem, params, draw, 0.1)
-        return lambda: implicit_updates(problem, params, draw, 0.1)
-
-    return job
-
-
-def ordinal_job():
-    from extreme_opt.ordinal import STE, Comparisons
-
-    problem = Comparisons([(0, 1, 2), (3, 4, 5), (6, 2, 1), (5, 0, 7)], 3, STE(), 8)
-    old = problem.init_params(0)
-    full, kept = problem.svrg_anchor(old)
-
-    def job(n):
-        points, batch = old.copy(), np.arange(n) % 4
-        return lambda: problem.svrg_steps_(points, old, full, kept, batch, 1e-3, 1)
-
-    return job
-
-
-def bound_job(product):
-    from extreme_opt.bound.class_space import chain_times, class_chain
-
-    def job(n):
-        scores = np.random.default_rng(0).normal(size=(n, 10))
-        chain = class_chain(scores)
-        return (lambda: chain_times(chain, scores)) if product else (lambda: class_chain(scores))
-
-    return job
-
-
-JOBS = {
-    'umax sparse': lambda: softmax_job('umax', 3, 6, False),
-    'umax dense': lambda: softmax_job('umax', 3, 20, True),
-    'implicit ahead': lambda: softmax_job('implicit', 3, 6, False),
-    'implicit long': lambda: softmax_job('implicit', 1, 70, False),
-    'implicit dense': lambda: softmax_job('implicit', 3, 20, True),
-    'ordinal lazy': ordinal_job,
-    'bound recursion': lambda: bound_job(False),
-    'bound product': lambda: bound_job(True),
+JOBS = {  # a job, and how many updates it makes a time
+    'umax sparse': (lambda: work.softmax('umax', 6, 100, array=np.ndarray), 6),
+    'umax dense': (lambda: work.softmax('umax', 20, 100, dense=True, array=np.ndarray), 6),
+    'implicit ahead': (lambda: work.softmax('implicit', 6, 100, array=np.ndarray), 6),
+    'implicit long': (lambda: work.softmax('implicit', 70, 100, m=1, array=np.ndarray), 6),
+    'implicit dense': (lambda: work.softmax('implicit', 20, 100, dense=True, array=np.ndarray), 6),
+    'ordinal lazy': (lambda: work.triplets(8, 3, True, np.ndarray), 4),
+    'bound recursion': (lambda: work.chains(10, False), 1),
+    'bound product': (lambda: work.chains(10, True), 1),
 }
 
 
 @pytest.mark.parametrize('case', JOBS)
 def test_compiled_loops_allocate_nothing(case):
-    job = JOBS[case]()
-    few, many = allocations(job(40)), allocations(job(400))
-    assert many <= few + 36, (
-        f'{few} arrays for 40 updates, {many} for 400'
-    )  # some for each block of updates, but none for an update
+    make, n = JOBS[case]
+    job = make()
+    few, many = allocations(job(40 // n)), allocations(job(400 // n))
+    # some for each block of updates, but none for an update
+    assert many <= few + 36, f'{few} arrays for 40 updates, {many} for 400'
 
 
 def test_allocations_are_seen():

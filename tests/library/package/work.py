@@ -80,51 +80,95 @@ def rows(n: int, width: int, n_features: int, dense: bool = False):
     return scipy.sparse.csr_array((values.ravel(), columns, starts), shape=(n, n_features))
 
 
-# ---------------------------------- cases: name -> sizes -> (work, calls) of one update or one call
-def softmax(
-    kind: str, width: int, n_features: int, n_classes: int = 12, m: int = 3, dense: bool = False
-) -> np.ndarray:
+# ---------------------------- jobs: times -> what makes so many updates, counted or on plain arrays
+def softmax(kind, width, n_features, n_classes=12, m=3, dense=False, array=Counted):
+    "Six updates a time."
     from extreme_opt.softmax import DoubleSum, Draw
     from extreme_opt.softmax.implicit import implicit_updates
     from extreme_opt.softmax.umax import umax_updates
 
-    n = 6
+    n, updates = 6, umax_updates if kind == 'umax' else implicit_updates
     problem = DoubleSum(rows(n, width, n_features, dense), np.arange(n) % 5, n_classes)
     once = Draw(np.arange(n), np.add.outer(np.arange(n) % 5 + 1, np.arange(m)) % 12 % n_classes)
 
     def job(times):
-        params = problem.init_params().view(Counted)
+        params = problem.init_params().view(array)
         draw = Draw(np.tile(once.sample, times), np.tile(once.others, (times, 1)))
-        if kind == 'umax':
-            return lambda: umax_updates(problem, params, draw, 0.1)
-        return lambda: implicit_updates(problem, params, draw, 0.1)
+        return lambda: updates(problem, params, draw, 0.1)
 
-    return (count(job(4)) - count(job(2))) / (2 * n)
+    return job
 
 
-def baseline(width: int, n_features: int, n_classes: int = 12) -> np.ndarray:
+def baseline(width, n_features, n_classes=12):
+    "Six updates a time."
     from extreme_opt.softmax import OneVsEach
 
     problem = OneVsEach(rows(6, width, n_features), np.arange(6) % 5, n_classes)
 
-    def job(n):
-        params, draw = problem.init_params(), problem.draw(np.random.default_rng(0), n)
+    def job(times):
+        params, draw = problem.init_params(), problem.draw(np.random.default_rng(0), 6 * times)
         return lambda: problem.sgd_steps_(params.view(Counted), draw, 0.1)
 
-    return (count(job(24)) - count(job(12))) / 12
+    return job
 
 
-def comparisons(n_objects: int, p: int) -> np.ndarray:
+TRIPLETS = [(0, 1, 2), (3, 4, 5), (6, 2, 1), (5, 0, 7)]
+
+
+def comparisons(n_objects, p):
+    "Four comparisons a time."
     from extreme_opt.ordinal import STE, Comparisons
 
     def job(times):
-        problem = Comparisons(
-            np.tile([(0, 1, 2), (3, 4, 5), (6, 2, 1), (5, 0, 7)], (times, 1)), p, STE(), n_objects
-        )
+        problem = Comparisons(np.tile(TRIPLETS, (times, 1)), p, STE(), n_objects)
         params = problem.init_params(0)
         return lambda: problem.loss_and_grad(params)
 
-    return (count(job(20)) - count(job(10))) / 40
+    return job
+
+
+def triplets(n_objects, p, lazy, array=Counted):
+    "Four updates a time."
+    from extreme_opt.ordinal import STE, Comparisons
+
+    problem = Comparisons(TRIPLETS, p, STE(), n_objects)
+    begin = np.zeros((n_objects, p))
+    begin[:8] = np.random.default_rng(0).normal(size=(8, p))
+    old = begin.ravel()
+    full, kept = problem.svrg_anchor(old)
+
+    def job(times):
+        points, batch = old.copy().view(array), np.tile(np.arange(4), times)
+        if lazy:
+            return lambda: problem.svrg_steps_(points, old, full, kept, batch, 1e-3, 1)
+        return lambda: problem.sgd_steps_(points, batch, 1e-3, 1)
+
+    return job
+
+
+def chains(n_classes, product):
+    "A row a time."
+    from extreme_opt.bound.class_space import chain_times, class_chain
+
+    def job(times):
+        scores = np.random.default_rng(0).normal(size=(times, n_classes))
+        chain = class_chain(scores, 'given')
+        if product:
+            return lambda: chain_times(chain, scores)
+        return lambda: class_chain(scores, 'given')
+
+    return job
+
+
+# ---------------------------------- cases: name -> sizes -> (work, calls) of one update or one call
+def each(make, n, times=2):
+    "Of one update of a job with n of them a time: of a job and of one twice as long."
+
+    def counted(*args):
+        job = make(*args)
+        return (count(job(2 * times)) - count(job(times))) / (n * times)
+
+    return counted
 
 
 def words(n: int, n_tags: int) -> np.ndarray:
@@ -135,22 +179,8 @@ def words(n: int, n_tags: int) -> np.ndarray:
     return count(lambda: forward_backward(scores, transitions))
 
 
-def triplets(n_objects: int, p: int, lazy: bool) -> np.ndarray:
-    from extreme_opt.ordinal import STE, Comparisons
-
-    problem = Comparisons([(0, 1, 2), (3, 4, 5), (6, 2, 1), (5, 0, 7)], p, STE(), n_objects)
-    begin = np.zeros((n_objects, p))
-    begin[:8] = np.random.default_rng(0).normal(size=(8, p))
-    old = begin.ravel()
-    full, kept = problem.svrg_anchor(old)
-
-    def job(times):
-        points, batch = old.copy().view(Counted), np.tile(np.arange(4), times)
-        if lazy:
-            return lambda: problem.svrg_steps_(points, old, full, kept, batch, 1e-3, 1)
-        return lambda: problem.sgd_steps_(points, batch, 1e-3, 1)
-
-    return (count(job(16)) - count(job(8))) / 32
+def rows_of_chains(*args):
+    return count(chains(*args)(20))
 
 
 def towers(n: int, product: bool) -> np.ndarray:
@@ -167,34 +197,24 @@ def towers(n: int, product: bool) -> np.ndarray:
     return count(lambda: problem.ggn_vp(params, params))
 
 
-def chains(n_classes: int, product: bool) -> np.ndarray:
-    from extreme_opt.bound.class_space import chain_times, class_chain
-
-    scores = np.random.default_rng(0).normal(size=(20, n_classes))
-    chain = class_chain(scores, 'given')
-    if product:
-        return count(lambda: chain_times(chain, scores))
-    return count(lambda: class_chain(scores, 'given'))
-
-
 SPARSE = (6, 40), (6, 400), (12, 400), (6, 40, 120)
 LONG = (70, 100, 12), (70, 1000, 12), (140, 1000, 12), (70, 100, 120)
 DENSE = (20, 20, 12), (20, 20, 120), (40, 40, 12)
 CASES = {  # what is counted, and at which sizes
-    'umax sparse': (softmax, *[('umax', *at) for at in SPARSE]),
-    'implicit ahead': (softmax, *[('implicit', *at) for at in SPARSE]),
-    'implicit long': (softmax, *[('implicit', *at, 1) for at in LONG]),
-    'umax dense': (softmax, *[('umax', *at, 3, True) for at in DENSE]),
-    'implicit dense': (softmax, *[('implicit', *at, 3, True) for at in DENSE]),
-    'baseline sparse': (baseline, *SPARSE),
-    'ordinal gradient': (comparisons, (10, 4), (500, 4), (10, 8)),
+    'umax sparse': (each(softmax, 6), *[('umax', *at) for at in SPARSE]),
+    'implicit ahead': (each(softmax, 6), *[('implicit', *at) for at in SPARSE]),
+    'implicit long': (each(softmax, 6), *[('implicit', *at, 1) for at in LONG]),
+    'umax dense': (each(softmax, 6), *[('umax', *at, 3, True) for at in DENSE]),
+    'implicit dense': (each(softmax, 6), *[('implicit', *at, 3, True) for at in DENSE]),
+    'baseline sparse': (each(baseline, 6), *SPARSE),
+    'ordinal gradient': (each(comparisons, 4, 10), (10, 4), (500, 4), (10, 8)),
     'words': (words, (20, 4), (40, 4), (20, 8)),
-    'ordinal lazy': (triplets, (10, 4, True), (500, 4, True), (10, 8, True)),
-    'ordinal batches': (triplets, (10, 4, False), (500, 4, False), (10, 8, False)),
+    'ordinal lazy': (each(triplets, 4, 8), (10, 4, True), (500, 4, True), (10, 8, True)),
+    'ordinal batches': (each(triplets, 4, 8), (10, 4, False), (500, 4, False), (10, 8, False)),
     'similarity gradient': (towers, (100, False), (200, False), (400, False)),
     'similarity product': (towers, (100, True), (200, True), (400, True)),
-    'bound recursion': (chains, (8, False), (16, False), (32, False)),
-    'bound product': (chains, (8, True), (16, True), (32, True)),
+    'bound recursion': (rows_of_chains, (8, False), (16, False), (32, False)),
+    'bound product': (rows_of_chains, (8, True), (16, True), (32, True)),
 }
 
 

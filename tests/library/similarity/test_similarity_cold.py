@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from refusals import refuses
 
 from extreme_opt.similarity.cold import (
     HeldOut,
@@ -92,10 +93,8 @@ def test_embeddings_of_ids_are_explained_by_features_of_one_side():
     ids, scores = one.recommend(np.flatnonzero(warm), k=3)
     again, same = model.recommend(np.flatnonzero(warm), k=3)
     assert (again == ids).all() and np.argsort(same).tolist() == np.argsort(scores).tolist()
-    with pytest.raises(ValueError, match='fitted by id alone'):
-        model.embed_right(features=words)
-    with pytest.raises(ValueError, match='40 columns were fitted'):
-        model.embed_left(features=words[:, :9])
+    refuses('fitted by id alone', model.embed_right, features=words)
+    refuses('40 columns were fitted', model.embed_left, features=words[:, :9])
 
 
 def test_names_reorder_and_a_file_keeps_the_lists(tmp_path):
@@ -191,31 +190,6 @@ def test_lists_as_a_data_frame():
     assert list(plain.recommend(k=1, as_frame=True).columns) == ['left', 'right', 'rank', 'score']
 
 
-@pytest.mark.parametrize(
-    ('setting', 'words'),
-    [
-        ('best', "is neither None, \"auto\", one of 'cosine'"),
-        ([], 'is neither None'),
-        ({'cosine': float('nan')}, r"cold_start\['cosine'\]=nan is not finite"),
-        ({'cosine': '2'}, r"cold_start\['cosine'\]='2' is not a number"),
-    ],
-)
-def test_settings_that_mean_nothing(setting, words):
-    features, train, _, _ = topics(n=40, n_new=5)
-    with pytest.raises(ValueError, match=words):
-        SimilarityModel(4, cold_start=setting).fit(train, features, features)
-
-
-def test_what_does_not_go_together():
-    features, train, _, _ = topics(n=40, n_new=5)
-    with pytest.raises(ValueError, match='needs left_features or right_features'):
-        SimilarityModel(4, cold_start='auto').fit(train)
-    with pytest.raises(ValueError, match='features of both sides with the same columns'):
-        SimilarityModel(4, cold_start='cosine').fit(train, features)
-    with pytest.raises(ValueError, match='does not go with id_features'):
-        SimilarityModel(4, cold_start='auto', id_features=True).fit(train, features)
-
-
 def test_a_regression_does_not_mind_the_unit_of_its_features():
     words, train, _, _ = topics()
     goal = np.random.default_rng(0).normal(size=(len(words), 2)) + words[:, :2]
@@ -288,12 +262,10 @@ def test_features_without_a_number_are_refused_by_their_place(setting, wrong, sa
     model = SimilarityModel(3, cold_start=setting, max_iter=2, tol=None)
     said = f'left_features holds {said} at row 3, column 2'
     said += r', but at most 1e\+150' if np.isfinite(wrong) else ''
-    with pytest.raises(ValueError, match=said):
-        model.fit(pairs, left_features=bad, right_features=right)
+    refuses(said, model.fit, pairs, left_features=bad, right_features=right)
     model.fit(pairs, left_features=left, right_features=right)
     for call in (model.recommend, model.embed_left):
-        with pytest.raises(ValueError, match=said):
-            call(features=bad)
+        refuses(said, call, features=bad)
 
 
 def test_what_the_fits_of_the_choice_say_is_said_once():
@@ -408,9 +380,10 @@ class Fixed(ListEstimator):
 
 def test_measures_of_five_rows_by_hand():
     "Five users, five items; every number was worked out on paper."
+    # pairs of the items: v 3, w 2, x 1, y 1, z 1
     log = dict(
         user=['a', 'a', 'b', 'c', 'c', 'd', 'e', 'e'], item=['v', 'w', 'v', 'v', 'x', 'w', 'y', 'z']
-    )  # pairs of the items: v 3, w 2, x 1, y 1, z 1
+    )
     scores = np.array(
         [
             [9.0, 8, 1, 3, 2],  # a: y z x
@@ -420,10 +393,11 @@ def test_measures_of_five_rows_by_hand():
             [1.0, 2, 3, 9, 9],  # e: x w v
         ]
     )
+    # (d, w) was seen, zoe is unknown
     test = dict(
         user=['a', 'a', 'b', 'c', 'd', 'e', 'e', 'd', 'zoe'],
         item=['y', 'x', 'w', 'z', 'x', 'w', 'v', 'w', 'v'],
-    )  # (d, w) was seen, zoe is unknown
+    )
     names = [f'{name}@2' for name in ('recall', 'ndcg', 'map', 'mrr', 'hit_rate', 'precision')]
     names += ['mean_precision@2', 'auc', 'coverage@2', 'novelty@2', 'diversity@2']
     model = Fixed(scores).fit(log)
@@ -476,8 +450,7 @@ def test_columns_of_both_sides_go_by_their_names():
         np.testing.assert_array_equal(model.fit(observed, left, turned).score_pairs(pairs), same)
         by_features = model.score_pairs(pairs, right_features=left.iloc[:, ::-1])
         np.testing.assert_allclose(by_features, same, rtol=1e-4, atol=1e-5)
-        with pytest.raises(ValueError, match='the same columns'):
-            model.fit(observed, left, other)
+        refuses('the same columns', model.fit, observed, left, other)
     chosen = SimilarityModel(4, cold_start='auto').fit(observed, left, other).cold_start_
     assert not any('cosine' in row['scores'] or 'prior' in row['scores'] for row in chosen)
 

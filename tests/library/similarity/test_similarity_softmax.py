@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -55,10 +56,8 @@ def test_solvers(negatives, dtype):
 
 
 def test_refused():
-    with pytest.raises(ValueError, match='one probability per right entity'):
-        made(negatives='zipf')
-    with pytest.raises(ValueError, match=r'\(4,\) numbers'):
-        made(negatives=np.ones(3))
+    refuses('one probability per right entity', made, negatives='zipf')
+    refuses(r'\(4,\) numbers', made, negatives=np.ones(3))
     with pytest.raises(ValueError, match='at least 2 pairs'):
         problem = made(negatives='batch')
         problem.grad_at(problem.init_params(), problem.draw(np.random.default_rng(0), 1))
@@ -122,5 +121,4 @@ def test_the_model_with_a_softmax_grows_and_stops():
 )
 def test_the_model_refuses_what_a_softmax_does_not_have(settings, message):
     matrix = sparse.csr_array(np.eye(4) + np.eye(4, k=1))
-    with pytest.raises(ValueError, match=message):
-        SimilarityModel(2, **dict(loss='softmax') | settings).fit(matrix)
+    refuses(message, SimilarityModel(2, **dict(loss='softmax') | settings).fit, matrix)
