@@ -85,12 +85,7 @@ def is_apart(path: Path) -> bool:
 # ------------------------------------------------------------------------------------ what is fresh
 def story(name: str) -> dict:
     "How the rows of a script came about; empty where nothing is told."
-    path = RESULTS / f'{name}.json'
-    return (
-        json.loads(path.read_text(encoding='utf-8'))
-        if path.exists() and (RESULTS / f'{name}.csv').exists()
-        else {}
-    )
+    return freshness.story(name, RESULTS) if (RESULTS / f'{name}.csv').exists() else {}
 
 
 def changed(name: str) -> list[str]:

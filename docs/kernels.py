@@ -17,26 +17,12 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-COMMON = (
-    'ipykernel.kernelapp',
-    'ipywidgets',
-    'matplotlib.backends.backend_agg',
-    'matplotlib.figure',
-    'numba',
-    'pandas',
-    'scipy.optimize',
-    'scipy.sparse.linalg',
-    'scipy.stats',
-    'sklearn.datasets',
-    'sklearn.linear_model',
-    'sklearn.model_selection',
-    'extreme_opt.bound',
-    'extreme_opt.data',
-    'extreme_opt.ordinal',
-    'extreme_opt.show',
-    'extreme_opt.similarity',
-    'extreme_opt.softmax',
-)
+COMMON = [
+    *'ipykernel.kernelapp ipywidgets matplotlib.backends.backend_agg matplotlib.figure'.split(),
+    *'numba pandas scipy.optimize scipy.sparse.linalg scipy.stats sklearn.datasets'.split(),
+    *'sklearn.linear_model sklearn.model_selection'.split(),
+    *(f'extreme_opt.{name}' for name in 'bound data ordinal show similarity softmax'.split()),
+]
 
 
 # ------------------------------------------------------------------------ in the process that forks

@@ -14,17 +14,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-FETCHED = {
-    ('script', 'src'),
-    ('img', 'src'),
-    ('link', 'href'),
-    ('iframe', 'src'),
-    ('source', 'src'),
-    ('video', 'src'),
-    ('audio', 'src'),
-}
-
-
+TAGS = 'script img iframe source video audio'.split()
+FETCHED = {('link', 'href'), *((tag, 'src') for tag in TAGS)}
 COLORS = re.compile('<span class="[^">]*">|</span>')  # of code: nine tags of ten
 
 
@@ -45,12 +36,8 @@ class Page(HTMLParser):
         for key in ('href', 'src'):
             if not attrs.get(key):
                 continue
-            kind = (
-                self.fetched
-                if (tag, key) in FETCHED and attrs.get('rel') not in ('canonical', 'search')
-                else self.links
-            )
-            kind.append(attrs[key])
+            known = (tag, key) in FETCHED and attrs.get('rel') not in ('canonical', 'search')
+            (self.fetched if known else self.links).append(attrs[key])
 
 
 def stamp_of(path: Path) -> list[int]:

@@ -808,7 +808,7 @@ def test_pages_of_the_table_ran_to_their_end():
     "Every cell ran or is marked with its reason, every figure of a cell that ran was drawn."
     with (ROOT / 'docs/results/live_pages.csv').open(encoding='utf-8') as file:
         rows = list(csv.DictReader(file))
-    page = '\n'.join(script('benchmarks').live_page())
+    page = script('benchmarks').live_page()
     marked = [row['method'] for row in rows if row['cell']]
     assert all(row['task'] for row in rows)
     for row in (row for row in rows if not row['cell']):
