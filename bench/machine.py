@@ -18,14 +18,25 @@ from typing import Any, NamedTuple
 from memory import peak_mb  # noqa: F401
 
 
-def timed(job: Callable[[], object]) -> float:
-    mark = time.perf_counter()
+def timed(job: Callable[[], object], clock: Callable[[], float] | None = None) -> float:
+    clock = clock or time.perf_counter
+    mark = clock()
     job()
-    return time.perf_counter() - mark
+    return clock() - mark
+
+
+def cpu_of(job: Callable[..., Any], *args: Any, **settings: Any) -> tuple[Any, float]:
+    "What a job answers, and the processor seconds that it takes."
+    mark = time.process_time()
+    answer = job(*args, **settings)
+    return answer, time.process_time() - mark
 
 
 def alternate(
-    jobs: dict[str, Callable[[], object]], rounds: int = 9, warm: int = 1
+    jobs: dict[str, Callable[[], object]],
+    rounds: int = 9,
+    warm: int = 1,
+    clock: Callable[[], float] | None = None,
 ) -> dict[str, list[float]]:
     """Seconds of each job, round by round, every other round in the opposite order, so that all see
     the same machine."""
@@ -35,7 +46,7 @@ def alternate(
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
     for turn in range(rounds):
         for name in list(jobs)[:: -1 if turn % 2 else 1]:
-            seconds[name].append(timed(jobs[name]))
+            seconds[name].append(timed(jobs[name], clock))
     return seconds
 
 

@@ -189,7 +189,6 @@ def gradient(P, Q, pairs, omega, r):
         ('as many users as items', 0, 'answer_size = 20 * MY_WIDTH'),
         ('users in place of items', 3, 'answer_size = 30 * MY_WIDTH'),
         ('its exponent', 0, 'answer_size = 12'),
-        ('a text', 0, "answer_size = '3600'"),
     ],
     'real': [
         ('ranks by counting', 5, real()),
