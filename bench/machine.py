@@ -60,7 +60,6 @@ class Timing(NamedTuple):
     "Seconds of a job over the rounds of a race."
 
     seconds: list[float]
-    capped: bool = False  # the job was stopped at the limit: its seconds are a lower bound
 
     @property
     def median(self) -> float:
@@ -78,11 +77,10 @@ class Timing(NamedTuple):
         "What a row says of its seconds: the columns `seconds`, `spread`, `how` and `threads`."
         runs = f'median of {len(self.seconds)}' if len(self.seconds) > 1 else 'one run'
         return dict(
-            seconds=f'{">" * self.capped}{self.median:.4g}',
+            seconds=f'{self.median:.4g}',
             spread=f'{self.spread:.3f}',
             threads=threads,
-            how=f'{runs}, warmed up, turn by turn, {threads} thread{"s" * (threads > 1)}'
-            + ', stopped at the limit' * self.capped,
+            how=f'{runs}, warmed up, turn by turn, {threads} thread{"s" * (threads > 1)}',
         )
 
 
@@ -100,19 +98,6 @@ def race(
     return once | {
         name: Timing(seconds) for name, seconds in alternate(short, rounds, warm=0).items()
     }
-
-
-def batches(
-    step: Callable[[], object], n_iter: int, limit: float = 300.0, least: int = 20
-) -> Timing:
-    """A job of n_iter equal steps: in full if it ends within the limit, else the time of at least
-    20 steps scaled up, a lower bound."""
-    done, mark = 0, time.perf_counter()
-    while done < n_iter and (done < least or time.perf_counter() - mark < limit):
-        step()
-        done += 1
-    took = time.perf_counter() - mark
-    return Timing([took * n_iter / done], capped=done < n_iter)
 
 
 # ------------------------------------------------------------------------------------------- rows

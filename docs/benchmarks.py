@@ -15,8 +15,6 @@ holds no measured number. A row of the table is
     measure = "top_1"                  # with its name in `measured`: a column that both report, if
                                        # they do not end alike; the higher the better
     memory = true                      # whether peak_mb is that of each method alone
-    best = "log_loss < 0.1"            # of several settings the fastest that gets there counts, on
-                                       # both sides; who never does was stopped, at its longest
     [[race.why]]
     where = "digits.*lbfgs.*time"      # regular expression over "task | peer | time", memory or
                                        # quality in the last place
@@ -51,7 +49,7 @@ class Line(NamedTuple):
     peer: str
     to: str
     time: float | None  # seconds of the peer over ours; None where one of them never got there
-    at_least: bool  # the peer was stopped, or never got there: `time` is a lower bound, or unknown
+    missed: bool  # the peer never got there
     memory: float | None  # peak memory of the peer over ours
     quality: tuple[float, float] | None  # ours, theirs
     script: str
@@ -66,7 +64,7 @@ class Line(NamedTuple):
     def lost(self) -> list[str]:
         "In what the peer is ahead: time, memory, quality."
         worse = self.quality is not None and self.quality[0] < self.quality[1] * (1 - 1e-3)
-        slow = self.time is not None and self.time < TIE and not self.at_least
+        slow = self.time is not None and self.time < TIE
         return (
             ['time'] * slow
             + ['memory'] * (self.memory is not None and self.memory < TIE)
@@ -97,42 +95,13 @@ def fits(row: dict[str, str], selector: str) -> bool:
 
 
 def number(text: str) -> float | None:
-    text = text.lstrip('>')
     return float(text) if re.fullmatch(r'[\d.]+(e[+-]?\d+)?', text) else None
-
-
-def best_of(rows: list[dict[str, str]], rule: str) -> list[dict[str, str]]:
-    """The fastest of several settings that gets there; where none does, the longest try, as a lower
-    bound."""
-    column, _, goal = rule.partition(' < ')
-    grouped: dict[tuple, list] = {}
-    for row in rows:
-        if row[column]:
-            grouped.setdefault((row['task'], row['threads']), []).append(
-                (not float(row[column]) < float(goal), row)
-            )
-    best = []
-    for group in grouped.values():
-        there = [row for missed, row in group if not missed]
-        if there:
-            best.append(min(there, key=lambda row: float(row['seconds'])))
-        else:
-            best.append(
-                (last := max((row for _, row in group), key=lambda row: float(row['seconds'])))
-                | dict(seconds=f'>{last["seconds"]}')
-            )
-    return best
 
 
 def lines_of(race: dict[str, Any]) -> list[Line]:
     "Every pairing of a race that the result holds."
     rows, found = table(race['script']), []
     ours, rivals = ([row for row in rows if fits(row, race[key])] for key in ('ours', 'rivals'))
-    if 'best' in race:
-        ours, rivals = (
-            [row for row in best_of(side, race['best']) if number(row['seconds'])]
-            for side in (ours, rivals)
-        )
     common: dict[str, Any] = {
         key: race.get(key, '') for key in ('chapter', 'method', 'to', 'script')
     }
@@ -155,10 +124,9 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
             )
             found.append(
                 Line(
-                    peer=race.get('peer_name') or other[race.get('peer', 'method')],
+                    peer=other[race.get('peer', 'method')],
                     time=b / a if a and b else None,
-                    at_least=other['seconds'].startswith('>')
-                    or bool(a and not b and not race.get('memory')),
+                    missed=bool(a and not b and not race.get('memory')),
                     memory=heavy[1] / heavy[0] if heavy[0] and heavy[1] else None,
                     quality=(reached[0], reached[1]) if reached and None not in reached else None,
                     task=mine['task'],
@@ -205,12 +173,10 @@ def plain(value: float) -> str:
 def told(line: Line) -> str:
     "The time column."
     if line.time is None:
-        return 'the peer does not get there' if line.at_least else ''
+        return 'the peer does not get there' if line.missed else ''
     if 'time' in line.lost():
         return f'**{plain(line.time)}** [why](#{anchor(line)})'
-    if line.time < 1 / TIE and not line.at_least:
-        return f'{plain(line.time)}, a draw'
-    return ('at least ' * line.at_least) + f'{plain(line.time)}'
+    return plain(line.time) + ', a draw' * (line.time < 1 / TIE)
 
 
 def told_memory(line: Line) -> str:
@@ -281,15 +247,8 @@ def race_figure(found: list[Line]) -> tuple[str, bytes]:
         zip(CHAPTERS, ('#666666', '#1b6ca8', '#b8552c', '#3a7d44', '#7a4f9a'), strict=True)
     )
     for line in shown:
-        axes.scatter(
-            [line.time],
-            [methods.index(line.method)],
-            color=colors[line.chapter],
-            s=24,
-            alpha=0.6,
-            linewidths=0,
-            marker='>' if line.at_least else 'o',
-        )
+        place, look = methods.index(line.method), dict(s=24, alpha=0.6, linewidths=0)
+        axes.scatter([line.time], [place], color=colors[line.chapter], **look)
     for chapter in dict.fromkeys(line.chapter for line in shown):
         axes.plot([], [], 'o', color=colors[chapter], label=CHAPTERS[chapter])
     figure.legend(fontsize=9, loc='outside lower center', ncols=3, frameon=False)

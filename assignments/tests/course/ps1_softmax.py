@@ -1,6 +1,6 @@
 """Answers to problem set 1, right and wrong, for each coding question.
 
-ANSWERS: (name, points over all tests of the question, source), two at most that fail alike.
+ANSWERS: (name, points over all tests of the question, source), one of those that fail alike.
 """
 
 DOUBLE = '''
