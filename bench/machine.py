@@ -160,6 +160,12 @@ def peer_python(name: str = 'main') -> str | None:
     return found or None
 
 
+def lend_peers() -> None:
+    "Let this process import the rivals of bench/peers/main.txt too, where they are at hand."
+    if at := peer_at('main'):
+        sys.path += map(str, Path(at).parent.parent.glob('lib/python*/site-packages'))
+
+
 def peer_at(name: str) -> str:
     "The interpreter that a script was given for the rivals of bench/peers/NAME.txt, or nothing."
     return os.environ.get(

@@ -155,7 +155,10 @@ def environment(path: Path, full: bool) -> dict[str, str]:
     for name in RIVALS:
         asks, at = rf'peer_(python|at)\(.{name}', f'EXTREME_OPT_PEERS_{name.upper()}'
         if name == 'main':
-            asks, at = rf'EXTREME_OPT_PEERS\b|peer_python\(\)|{asks}', 'EXTREME_OPT_PEERS'
+            asks, at = (
+                rf'EXTREME_OPT_PEERS\b|peer_python\(\)|lend_peers\(|{asks}',
+                'EXTREME_OPT_PEERS',
+            )
         if re.search(asks, text):
             env[at] = env.get(at) or peers(name) or ''
     return env

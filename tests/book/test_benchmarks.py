@@ -148,7 +148,7 @@ GRIDS = {  # what a setting of a rival was chosen from, by its name in `peer`; z
 
 def test_settings_that_were_chosen_lie_inside_their_grids():
     "A best value at the edge of its grid says nothing: the next one may be better."
-    source = (notebooks.ROOT / 'bench' / 'similarity_others.py').read_text(encoding='utf-8')
+    source = (notebooks.ROOT / 'bench' / 'similarity_neighbors.py').read_text(encoding='utf-8')
     values = {
         ast.unparse(node.targets[0]): ast.literal_eval(node.value)
         for node in ast.parse(source).body
