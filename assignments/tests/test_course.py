@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import textwrap
 import types
@@ -472,13 +471,8 @@ def test_a_student_begins(course, tmp_path):
     )
 
     def tell(*command):
-        done = subprocess.run(
-            [str(part) for part in command],
-            cwd=home,
-            env={**away, 'PATH': f'{bench}{os.pathsep}{away["PATH"]}'},
-            capture_output=True,
-            text=True,
-        )
+        path = f'{bench}{os.pathsep}{away["PATH"]}'
+        done = small_set.tell(*command, where=home, env={**away, 'PATH': path})
         return done.returncode, done.stdout + done.stderr
 
     assert tell(sys.executable, '-m', 'build', '--wheel', '--outdir', tmp_path, source)[0] == 0

@@ -24,15 +24,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'assignments'))
 import make  # noqa: E402
 import small_set  # noqa: E402
+from small_set import tell  # noqa: E402
 
 sys.path.insert(0, str(ROOT / 'assignments/grader'))
 from grader import intake, sandbox, verify  # noqa: E402
-
-
-def tell(*command, where=ROOT, **others):
-    return subprocess.run(
-        [str(part) for part in command], cwd=where, capture_output=True, text=True, **others
-    )
 
 
 def everything(folder):
@@ -333,13 +328,7 @@ def test_a_small_class_from_release_to_feedback(room_of_small):
 def test_without_a_sandbox_nothing_is_graded(room_of_small, tmp_path):
     "One says what to install; with --trust it goes on."
     hand_in(room_of_small, 'ada', release_of(room_of_small))
-    done = subprocess.run(
-        [sys.executable, 'grade.py', NAME],
-        cwd=room_of_small,
-        capture_output=True,
-        text=True,
-        env={'PATH': str(tmp_path), 'HOME': str(tmp_path)},
-    )
+    done = tell(sys.executable, 'grade.py', NAME, where=room_of_small, env={'PATH': str(tmp_path), 'HOME': str(tmp_path)})
     assert done.returncode and 'apt-get install bubblewrap' in done.stderr
     assert '--trust' in done.stderr and not (room_of_small / 'grades.csv').exists()
 

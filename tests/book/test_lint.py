@@ -4,11 +4,11 @@ breaks it."""
 import ast
 import json
 import re
-import subprocess
 import sys
 
 import notebooks
 import pytest
+from told import tell
 
 ROOT = notebooks.ROOT
 BOOKS = {str(path.relative_to(notebooks.NBS)): notebooks.read(path) for path in notebooks.find()}
@@ -244,22 +244,14 @@ def test_notebooks_are_valid():
 
 def test_ruff_passes():
     "`ruff check .` has nothing to say."
-    done = subprocess.run(
-        [sys.executable, '-m', 'ruff', 'check', '--no-cache', '--output-format=concise', '.'],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = tell(sys.executable, '-m', 'ruff', 'check', '--no-cache', '--output-format=concise', '.')
     if done.returncode:
         pytest.fail(done.stdout + done.stderr, pytrace=False)
 
 
 def test_types_pass():
     "`mypy --strict` has nothing to say about the package, but for what pyproject.toml lists."
-    done = subprocess.run(
-        [sys.executable, '-m', 'mypy'], cwd=ROOT, capture_output=True, text=True, timeout=600
-    )
+    done = tell(sys.executable, '-m', 'mypy')
     if done.returncode:
         pytest.fail(done.stdout + done.stderr, pytrace=False)
 

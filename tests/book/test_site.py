@@ -7,11 +7,11 @@ import importlib
 import json
 import os
 import re
-import subprocess
 import sys
 
 import pytest
 from built_site import ROOT, own_scripts, report, run_build, script, site  # noqa: F401 (fixtures)
+from told import tell
 
 pages, links, gates, reference = (script(name) for name in ('book', 'links', 'gates', 'reference'))
 PAGES = pages.notebooks()
@@ -453,10 +453,8 @@ def test_formulas_were_read_by_mathjax(own_scripts, report, tmp_path):
         dict(page='p', display=True, tex=r'\begin{aligned} a &= b \end{aligned} \tag{1}'),
     ]
     (tmp_path / 'bad.json').write_text(json.dumps(bad))
-    done = subprocess.run(
-        ['node', ROOT / 'docs/formulas.mjs', tmp_path / 'bad.json', gates.vendored()['mathjax']],
-        capture_output=True,
-        text=True,
+    done = tell(
+        'node', ROOT / 'docs/formulas.mjs', tmp_path / 'bad.json', gates.vendored()['mathjax']
     )
     assert done.returncode == 1
     said = done.stdout.strip().split('\n')

@@ -7,13 +7,13 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+from told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -46,12 +46,7 @@ def test_workflows_follow_the_schema():
     pytest.importorskip('check_jsonschema', reason='needs the dev extra')
     assert [path.stem for path in WORKFLOWS] == ['newest', 'release', 'site', 'tests']
     for schema in ('vendor.github-workflows', 'custom.github-workflows-require-timeout'):
-        done = subprocess.run(
-            [sys.executable, '-c', CHECK, '--builtin-schema', schema, *map(str, WORKFLOWS)],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        done = tell(sys.executable, '-c', CHECK, '--builtin-schema', schema, *map(str, WORKFLOWS))
         assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -184,14 +179,7 @@ def test_make_calls_the_tasks(tmp_path):
     # A test that make itself started would inherit its flags: `w` prints two lines of its own.
     plain = {key: value for key, value in os.environ.items() if not key.startswith('MAKE')}
     plain.pop('MFLAGS', None)
-    done = subprocess.run(
-        ['make', '-n', 'test', 'READY=', 'workers=3', 'args=-k "it\'s a or b"'],
-        cwd=ROOT,
-        env=plain,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = tell('make', '-n', 'test', 'READY=', 'workers=3', 'args=-k "it\'s a or b"', env=plain)
     if done.returncode == 127:
         pytest.skip('no make here')
     words = shlex.split(done.stdout)
@@ -318,9 +306,7 @@ def test_the_package_is_portable(path):
 
 def test_names_of_files_fit_every_system():
     "No two names differ by case alone; none is too long or forbidden on Windows."
-    done = subprocess.run(
-        ['git', 'ls-files', '-z'], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+    done = tell('git', 'ls-files', '-z')
     if done.returncode:
         pytest.skip('no git checkout here')
     names = [name for name in done.stdout.split('\0') if name]
@@ -356,14 +342,7 @@ def test_a_bad_wheel_is_refused(tmp_path, name, n_bytes, inside, word):
 
 
 def self_test(*words, **env):
-    return subprocess.run(
-        [sys.executable, '-m', 'extreme_opt', *words],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, **env},
-    )
+    return tell(sys.executable, '-m', 'extreme_opt', *words, env={**os.environ, **env})
 
 
 def test_self_test_passes_and_names_places(tmp_path):

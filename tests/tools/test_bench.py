@@ -2,13 +2,13 @@
 
 import csv
 import json
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = '''"A question."
@@ -85,16 +85,8 @@ def test_a_script_may_measure_several_results(small):
     assert list(run.scripts()) == ['adding', 'adding_again']
     run.alone('adding_again')
     (row,) = csv.DictReader((run.RESULTS / 'adding_again.csv').open())
-    assert row | dict(versions='', date='') == dict(
-        method='two',
-        task='adding',
-        peer='x',
-        threads='2',
-        seconds='0.5',
-        peak_mb='',
-        versions='',
-        date='',
-    )
+    assert list(row.values())[:6] == ['two', 'adding', 'x', '2', '0.5', '']
+    assert len(row) == 8
     assert row['versions'] == machine.versions() and row['date'] == machine.today()
     assert 'name=adding_again' in (run.RESULTS / 'adding_again.json').read_text()
     for said, names in (('True', 2), ("('adding_again',)", 1), ('()', 0)):
@@ -212,16 +204,6 @@ def test_peak_memory_is_that_of_the_process_itself(bench, tmp_path):
 
 def test_the_list_names_every_script(bench):
     run, _ = bench
-    done = subprocess.run(
-        [sys.executable, str(ROOT / 'bench/run.py'), '--list'],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = tell(sys.executable, ROOT / 'bench/run.py', '--list', ends_well=True)
     assert [line.split()[0] for line in done.stdout.splitlines()] == list(run.scripts())
-    assert (
-        subprocess.run(
-            [sys.executable, str(ROOT / 'bench/run.py'), 'no_such'], capture_output=True, text=True
-        ).returncode
-        == 1
-    )
+    assert tell(sys.executable, ROOT / 'bench/run.py', 'no_such').returncode == 1

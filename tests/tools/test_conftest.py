@@ -2,11 +2,11 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = """
@@ -38,13 +38,16 @@ def run(tmp_path, good=True, words=(), **env):
         for name, value in os.environ.items()
         if name not in ('EXTREME_OPT_DATA', 'EXTREME_OPT_CACHE')
     }
-    return subprocess.run(
-        [sys.executable, '-m', 'pytest', *words, '-m', 'not slow', 'tests'],
+    return tell(
+        sys.executable,
+        '-m',
+        'pytest',
+        *words,
+        '-m',
+        'not slow',
+        'tests',
         cwd=tmp_path,
         env={**clean, **env},
-        capture_output=True,
-        text=True,
-        timeout=120,
     )
 
 
@@ -76,13 +79,7 @@ def test_broken_collection_counts(tmp_path):
     "A module that cannot be imported is a failure in the closing line too."
     run(tmp_path)
     (tmp_path / 'tests' / 'test_broken.py').write_text('import there_is_no_such_module')
-    done = subprocess.run(
-        [sys.executable, '-m', 'pytest', 'tests'],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = tell(sys.executable, '-m', 'pytest', 'tests', cwd=tmp_path)
     assert done.returncode == 2 and done.stdout.splitlines()[-1] == '0 passed, 1 failed, 0 skipped'
 
 
@@ -106,12 +103,8 @@ def test_tests_of_a_group_share_a_process(tmp_path):
         )
     (tmp_path / 'conftest.py').write_text((ROOT / 'conftest.py').read_text())
     (tmp_path / 'pytest.ini').write_text('[pytest]\naddopts = -p no:cacheprovider\n')
-    done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', '-n', '2', '--dist', 'loadscope'],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
+    done = tell(
+        sys.executable, '-m', 'pytest', '-q', '-n', '2', '--dist', 'loadscope', cwd=tmp_path
     )
     assert done.returncode == 0, done.stdout
     ran = [line.split() for line in (tmp_path / 'ran.txt').read_text().splitlines()]

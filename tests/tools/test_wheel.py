@@ -7,13 +7,13 @@ import math
 import os
 import re
 import shutil
-import subprocess
 import sys
 import zipfile
 from email import message_from_string
 from pathlib import Path
 
 import pytest
+from told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -43,11 +43,7 @@ AWAY = {
 
 
 def run(*command, **options):
-    done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, timeout=600, **options
-    )
-    assert done.returncode == 0, f'{command}: {done.stdout[-2000:]}{done.stderr[-3000:]}'
-    return done.stdout
+    return tell(*command, ends_well=True, **dict(cwd=None) | options).stdout
 
 
 @pytest.fixture(scope='module')
@@ -111,13 +107,8 @@ def python(wheel, tmp_path_factory):
         if uv
         else [sys.executable, '-m', 'pip', '--python', found, 'install']
     )
-    done = subprocess.run(
-        [*map(str, install), '-q', '-c', str(ROOT / 'constraints.txt'), str(wheel)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env=AWAY,
-    )
+    pins = '-c', ROOT / 'constraints.txt'
+    done = tell(*install, '-q', *pins, wheel, cwd=None, env=AWAY)
     if done.returncode == 0:
         return found
     assert re.search(UNREACHABLE, done.stderr), done.stderr

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from built_site import (  # noqa: F401 (fixtures)
     served,
     site,
 )
+from told import tell
 
 from extreme_opt import data
 
@@ -40,9 +40,7 @@ def kernel(*cells, before=''):
         ' guest.handle(json.dumps(dict(source=cell, name="<cell'
         ' 1>")))\nsys.__stdout__.write(json.dumps(guest.sent))'
     )
-    done = subprocess.run(
-        [sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, timeout=300
-    )
+    done = tell(sys.executable, '-c', code)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -663,9 +661,7 @@ def problem_sets(site_with_engine, tmp_path_factory):
     command += ['-D', 'html_theme=sphinx_book_theme']
     command += ['-D', 'myst_enable_extensions=dollarmath', place / 'in', place / 'out']
     paths = os.pathsep.join(str(ROOT / name) for name in ('docs', 'docs/_ext'))
-    done = subprocess.run(
-        command, env=os.environ | dict(PYTHONPATH=paths), capture_output=True, text=True
-    )
+    done = tell(*command, env=os.environ | dict(PYTHONPATH=paths))
     assert done.returncode == 0, done.stderr
     (site_with_engine / live.SETS).mkdir(parents=True, exist_ok=True)
     for one in sets:
