@@ -88,13 +88,14 @@ class Server:
 
 
 _lock = threading.Lock()
+KERNELS_OWN = 'PYTEST', 'JPY', 'EXTREME_OPT_DRAFT'  # what no module reads when it is imported
 _servers: list[Server] = []
 
 
 def _fork(argv: list[str], env: dict[str, str], cwd: str) -> int:
     """A kernel's process id. What modules read when they are imported depends on the environment,
     so another one means another server."""
-    same = {name: value for name, value in env.items() if not name.startswith(('PYTEST', 'JPY'))}
+    same = {name: value for name, value in env.items() if not name.startswith(KERNELS_OWN)}
     with _lock:
         if not _servers or _servers[-1].env != same:
             while _servers:
