@@ -5,7 +5,7 @@ import random
 import ledger
 import pytest
 from built_site import browser, own_scripts, report, site  # noqa: F401 (fixtures)
-from test_browser import address, book, one_tab, pytestmark, visit  # noqa: F401 (fixtures)
+from test_browser import address, book, one_tab, pytestmark  # noqa: F401 (fixtures)
 
 TABLE = [row for row in ledger.rows() if row.verdict not in ('not checkable', 'ours')]
 TEN = random.Random(1).sample(TABLE, 10)
@@ -37,9 +37,9 @@ def test_any_number_to_its_check_in_two_clicks(one_tab, row):  # noqa: F811
 
 
 @pytest.mark.parametrize('chapter', sorted({row.chapter for row in TABLE}))
-def test_the_box_finds_rows(visit, chapter):  # noqa: F811
+def test_the_box_finds_rows(one_tab, chapter):  # noqa: F811
     "Typing hides the rows that lack a word; clearing shows them again."
-    tab = visit(f'evidence/ledger/{chapter}.html')
+    tab, wrong = one_tab(f'evidence/ledger/{chapter}.html')
     rows = tab.locator('.ledger tbody tr')
     wanted = next(row for row in TABLE if row.chapter == chapter)
     total = rows.count()
@@ -48,12 +48,12 @@ def test_the_box_finds_rows(visit, chapter):  # noqa: F811
     seen = tab.locator('.ledger tbody tr:visible')
     assert 1 <= seen.count() < total / 2 and wanted.verdict in seen.first.text_content()
     tab.get_by_label('Find a row').fill('')
-    assert tab.locator('.ledger tbody tr:visible').count() == total
+    assert tab.locator('.ledger tbody tr:visible').count() == total and wrong == []
 
 
-def test_errata_come_by_consequence(visit):  # noqa: F811
+def test_errata_come_by_consequence(one_tab):  # noqa: F811
     "The gravest first, each erratum once, and a check wherever one is known."
-    tab = visit('evidence/ledger/errata.html')
+    tab, _ = one_tab('evidence/ledger/errata.html')
     slips, titles = ledger.errata(), ledger.WEIGHTS.items()
     said = [title.strip().rstrip('#') for title in tab.locator('main h2').all_text_contents()]
     wanted = [title for weight, title in titles if weight in {slip.weight for slip in slips}]
