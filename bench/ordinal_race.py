@@ -401,9 +401,8 @@ def ordinal_defaults() -> Iterator[dict]:
     for size in SIZES:
         for kind in KINDS[: 3 if size[0] <= 1000 else 2]:
             found: dict[str, list[dict]] = {}
-            entrants = [('fitted', DEFAULT_JOBS)] + [('their_fits', THEIR_JOBS[size[0]])] * bool(
-                peer
-            )
+            entrants = [('fitted', DEFAULT_JOBS, 'ours')]
+            entrants += [('their_fits', THEIR_JOBS[size[0]], 'cblearn')] * bool(peer)
             for seed in range(SEEDS):
                 for call, jobs, whose in entrants:
                     key = f'{size[0]} {kind} {seed} {whose}'

@@ -19,6 +19,15 @@ holds no measured number. A row of the table is
     where = "digits.*lbfgs.*time"      # regular expression over "task | peer | time", memory or
                                        # quality in the last place
     text = "one or two sentences"
+
+and a task, whose best methods of ours and of others stand side by side, is
+
+    [[task]]
+    results = ["bound_tagger"]         # docs/results/NAME.csv, several where methods are in many
+    tasks = "1000 objects"             # how its name begins, where not all of them count
+    measure = "f1"                     # what is judged
+    ours = "LinearChainCRF$"           # regular expressions of methods, as they come and tuned,
+    others_tuned = "CRFsuite, tuned"   # too: ours_tuned, others
 """
 
 from __future__ import annotations
@@ -35,6 +44,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, RACES = ROOT / 'docs' / 'results', ROOT / 'docs' / 'races.toml'
 TIE = 0.95  # a ratio from here to its inverse is a draw
+KINDS = 'ours', 'ours_tuned', 'others', 'others_tuned'
 CHAPTERS = dict(
     core='Foundations', softmax='Softmax', similarity='Similarity', ordinal='Ordinal', bound='Bound'
 )
@@ -65,11 +75,8 @@ class Line(NamedTuple):
         "In what the peer is ahead: time, memory, quality."
         worse = self.quality is not None and self.quality[0] < self.quality[1] * (1 - 1e-3)
         slow = self.time is not None and self.time < TIE
-        return (
-            ['time'] * slow
-            + ['memory'] * (self.memory is not None and self.memory < TIE)
-            + ['quality'] * worse
-        )
+        heavy = self.memory is not None and self.memory < TIE
+        return ['time'] * slow + ['memory'] * heavy + ['quality'] * worse
 
     def why(self, aspect: str) -> str:
         return next(
@@ -114,21 +121,16 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
             if any(other[key] != mine[key] for key in ('task', 'threads')):
                 continue
             a, b = number(mine['seconds']), number(other['seconds'])
-            heavy = (
-                [number(row['peak_mb']) for row in (mine, other)]
-                if race.get('memory')
-                else [None, None]
-            )
-            reached = (
-                [number(row[race['measure']]) for row in (mine, other)] if 'measure' in race else []
-            )
+            pair, measure = (mine, other), race.get('measure', '')
+            heavy = [number(row['peak_mb']) if race.get('memory') else None for row in pair]
+            reached = [number(row.get(measure, '')) for row in pair]
             found.append(
                 Line(
                     peer=other[race.get('peer', 'method')],
                     time=b / a if a and b else None,
                     missed=bool(a and not b and not race.get('memory')),
                     memory=heavy[1] / heavy[0] if heavy[0] and heavy[1] else None,
-                    quality=(reached[0], reached[1]) if reached and None not in reached else None,
+                    quality=None if None in reached else (reached[0], reached[1]),
                     task=mine['task'],
                     threads=mine['threads'],
                     **common,
@@ -320,52 +322,19 @@ def summary_table(found: list[Line]) -> str:
     return grid(f'{columns} | Quality: no worse, worse', rows)
 
 
-# Results by task: files, tasks, what is judged, and methods of ours and of others, as they come
-# and tuned
-BY_TASK = (
-    (
-        'softmax_defaults',
-        '',
-        'top_1',
-        r'SoftmaxClassifier\(\)$',
-        None,
-        r'(LogisticRegression|LinearSVC)\(\)|naive|nearest',
-        r'.*tuned',
-    ),
-    (
-        'similarity_neighbors similarity_als',
-        '',
-        'recall_20',
-        'SimilarityModel, default',
-        'SimilarityModel, tuned',
-        'popularity',
-        'EASE|item neighbors|implicit, tuned',
-    ),
-    ('ordinal_defaults', '1000 objects', 'test_error', 'default', None, 'cblearn', None),
-    (
-        'bound_tagger',
-        '',
-        'f1',
-        'LinearChainCRF$',
-        'LinearChainCRF, ridge',
-        'CRFsuite, defaults',
-        'CRFsuite, tutorial',
-    ),
-)
-
-
 def task_table() -> str:
     "One row for each task: ours and the best other, as they come and tuned, with seconds."
     lines = []
-    for names, only, measure, *kinds in BY_TASK:
-        rows = [row for name in names.split() for row in table(name) if row.get(measure)]
+    for said in spec()['task']:
+        measure, kinds = said['measure'], [said.get(kind) for kind in KINDS]
+        rows = [row for name in said['results'] for row in table(name) if row.get(measure)]
         tasks: dict[str, list] = {}
         for row in rows:
             called = re.split(r', (?:split|seed) |: ', row['task'].removeprefix('als '))[0]
             tasks.setdefault(called, []).append(row)
         for task, mine in tasks.items():
             found = [kind and best(mine, measure, kind) for kind in kinds]
-            if not (task.startswith(only) and found[0] and (found[2] or found[3])):
+            if not (task.startswith(said.get('tasks', '')) and found[0] and any(found[2:])):
                 continue
             both = [one['peak_mb'] for one in (found[0], found[3] or found[2])]
             heavy = ', '.join(f'{one:.0f}' for one in both if one == one)
@@ -390,12 +359,8 @@ def best(rows: list[dict], measure: str, kind: str) -> dict | None:
         return None
     sign = -1 if measure == 'test_error' else 1
     first = max(methods, key=lambda method: sign * mean(method, measure))
-    return dict(
-        method=first,
-        quality=mean(first, measure),
-        seconds=mean(first, 'seconds'),
-        peak_mb=mean(first, 'peak_mb'),
-    )
+    costs = {name: mean(first, name) for name in ('seconds', 'peak_mb')}
+    return dict(method=first, quality=mean(first, measure), **costs)
 
 
 def told_best(one: dict, named: bool) -> str:

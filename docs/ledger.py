@@ -616,14 +616,10 @@ def keep(scores: list[Score]) -> None:
     kept, table = stored(), rows()
     said = sources_of([score.row for score in scores])
     for score in scores:
-        kept[score.row.id] = dict(
-            tried=score.tried,
-            noticed=score.noticed,
-            loosened=score.loosened,
-            missed=score.tried - score.noticed - score.loosened,
-            of=digest(score.row, said[score.row.id]),
-            **(dict(fault=score.fault) if score.fault else {}),
-        )
+        counts = dict(tried=score.tried, noticed=score.noticed, loosened=score.loosened)
+        counts['missed'] = score.tried - score.noticed - score.loosened
+        fault = dict(fault=score.fault) if score.fault else {}
+        kept[score.row.id] = counts | dict(of=digest(score.row, said[score.row.id])) | fault
     lines = [
         f' {json.dumps(row.id)}: {json.dumps(kept[row.id])}' for row in table if row.id in kept
     ]
@@ -634,6 +630,13 @@ def stored() -> dict[str, dict]:
     return json.loads(SCORES.read_text(encoding='utf-8')) if SCORES.exists() else {}
 
 
+def older(table: list[Row]) -> list[Row]:
+    "Rows without a score, or whose cell or line in the ledger is another since."
+    said, kept = sources_of(table), stored()
+    now = {row.id: digest(row, said.get(row.id, '')) for row in table}
+    return [row for row in table if kept.get(row.id, {}).get('of') != now[row.id]]
+
+
 class Tally(NamedTuple):
     rows: int  # whose cells were run with mutants
     tried: int  # noticed, loosened and missed together
@@ -641,30 +644,18 @@ class Tally(NamedTuple):
     loosened: int  # a one-sided bound that stays true
     missed: int  # the check passes although the formula is wrong
     equivalent: int  # mutants that change nothing, each listed with a proof; not tried
-    older: tuple[
-        str, ...
-    ]  # rows without a score, or whose cell or line in the ledger is another since
+    older: tuple[str, ...]  # rows without a score of their present cell
 
 
 def tally(chapter: str) -> Tally:
     "The last whole run of a chapter's mutants."
     part = [row for row in rows([chapter]) if row.verdict not in ('not checkable', 'ours')]
     kept = stored()
-    said, found = sources_of(part), [kept[row.id] for row in part if row.id in kept]
-    older = tuple(
-        row.id
-        for row in part
-        if kept.get(row.id, {}).get('of') != digest(row, said.get(row.id, ''))
-    )
-    return Tally(
-        len(found),
-        *(
-            sum(one.get(key, 0) for one in found)
-            for key in ('tried', 'noticed', 'loosened', 'missed')
-        ),
-        sum(len(set(row.equivalent) - {'*'}) for row in part),
-        older,
-    )
+    found = [kept[row.id] for row in part if row.id in kept]
+    kinds = 'tried', 'noticed', 'loosened', 'missed'
+    sums = [sum(one.get(key, 0) for one in found) for key in kinds]
+    equal = sum(len(set(row.equivalent) - {'*'}) for row in part)
+    return Tally(len(found), *sums, equal, tuple(row.id for row in older(part)))
 
 
 def report(scores: list[Score]) -> int:
@@ -678,11 +669,6 @@ def report(scores: list[Score]) -> int:
             f' bound, {tried - noticed - loose} are missed'
         )
     return int(any(score.survivors or score.fault for score in scores))
-
-
-def sample(n: int, seed: int, chapters=CHAPTERS) -> list[Row]:
-    able = [row for row in rows(chapters) if row.verdict != 'not checkable']
-    return random.Random(seed).sample(able, min(n, len(able)))
 
 
 def main(argv=None) -> int:
@@ -700,10 +686,6 @@ def main(argv=None) -> int:
         '--seed', type=int, default=1, help='which rows and which mutants (default 1)'
     )
     parser.add_argument(
-        '--every', action='store_true', help=f'every mechanical mutant, not {A_ROW} a row'
-    )
-    parser.add_argument('--rows', nargs='*', help='only these ids')
-    parser.add_argument(
         '--changed',
         action='store_true',
         help='only rows whose cell or line has changed since they were last examined by `all`',
@@ -714,26 +696,14 @@ def main(argv=None) -> int:
         wrong = faults(chapters)
         print('\n'.join(wrong) if wrong else f'{len(rows(chapters))} rows fit their cells')
         return int(bool(wrong))
-    chosen = (
-        sample(args.n, args.seed, chapters)
-        if args.work == 'run'
-        else [row for row in rows(chapters) if row.verdict != 'not checkable']
-    )
-    if args.rows:
-        chosen = [row for row in chosen if row.id in args.rows]
+    chosen = [row for row in rows(chapters) if row.verdict != 'not checkable']
+    if args.work == 'run':
+        chosen = random.Random(args.seed).sample(chosen, min(args.n, len(chosen)))
     if args.changed:
-        said, kept = sources_of(chosen), stored()
-        chosen = [
-            row
-            for row in chosen
-            if kept.get(row.id, {}).get('of') != digest(row, said.get(row.id, ''))
-        ]
-    done = keep if args.work == 'all' and not args.every else lambda scores: None
-    return report(
-        examine(
-            chosen, args.seed, None if args.every else 1 if args.work == 'run' else A_ROW, done=done
-        )
-    )
+        chosen = older(chosen)
+    if args.work == 'run':
+        return report(examine(chosen, args.seed, 1))
+    return report(examine(chosen, args.seed, done=keep))
 
 
 if __name__ == '__main__':

@@ -199,20 +199,10 @@ def _client(notebook, path: Path, slow: bool, limit: float, draft: bool):
 
     class ThisPython(KernelSpecManager):
         def get_kernel_spec(self, kernel_name):
-            return KernelSpec(
-                argv=[
-                    sys.executable,
-                    '-m',
-                    'ipykernel_launcher',
-                    '-f',
-                    '{connection_file}',
-                    '--HistoryManager.enabled=False',
-                    '--Application.log_level=40',
-                ],
-                display_name='python3',
-                language='python',
-                env=environment(draft),
-            )
+            words = [sys.executable, '-m', 'ipykernel_launcher', '-f', '{connection_file}']
+            words += ['--HistoryManager.enabled=False', '--Application.log_level=40']
+            names = dict(display_name='python3', language='python')
+            return KernelSpec(argv=words, env=environment(draft), **names)
 
     class Manager(AsyncKernelManager):
         def __init__(self, **kwargs):

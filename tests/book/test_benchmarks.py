@@ -62,8 +62,8 @@ def test_a_line_for_each_task(monkeypatch, tmp_path):
     ]
     (tmp_path / 'one.csv').write_text(HEAD + ''.join(text))
     monkeypatch.setattr(benchmarks, 'RESULTS', tmp_path)
-    told = ('one', '', 'top_1', r'us\(\)', None, r'them|others', None)
-    monkeypatch.setattr(benchmarks, 'BY_TASK', [told])
+    told = dict(results=['one'], measure='top_1', ours=r'us\(\)', others='them|others')
+    monkeypatch.setattr(benchmarks, 'spec', lambda: dict(task=[told]))
     assert benchmarks.task_table().split('\n')[3:-2] == [
         '| a | top 1 | 0.600, 3 s | not tried | 0.550, others() | not tried | 10 |'
     ]
