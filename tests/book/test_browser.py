@@ -546,3 +546,36 @@ def test_sliders_are_readable_at_night(tab):
         row for row in tab.evaluate(CONTRASTS) if row[1].startswith(('OUTPUT', 'SPAN.')) and row[2]
     ]
     assert labels and labels[0][0] >= 4.5, labels[:3]
+
+
+# ------------------------------------------------------------------------- formulas and verdicts
+
+# Formulas whose box cuts something off on the left, where no scrolling shows it.
+CUT = """() => [...document.querySelectorAll('div.math')].filter(box => {
+  const svg = box.querySelector('svg');
+  const left = one => one.getBoundingClientRect().left;
+  return svg && left(svg) < left(box) - 1 && box.scrollLeft === 0;
+}).map(box => box.textContent.slice(0, 60))"""
+
+
+def test_formulas_are_drawn_whole_on_a_desk_and_on_a_phone(visit):
+    tab = visit('learn/ordinal/proof.html', DESK)
+    tab.evaluate(READ)
+    heights = tab.evaluate(
+        "() => [...document.querySelectorAll('mjx-container svg')].map(e =>"
+        " e.getBoundingClientRect().height)"
+    )
+    assert heights and min(heights) > 2
+    assert tab.evaluate(CUT) == []
+    tab.set_viewport_size(PHONE)
+    tab.wait_for_timeout(200)
+    assert tab.evaluate(CUT) == []
+
+
+def test_the_verdicts_of_the_ledger_are_readable(visit):
+    tab = visit('evidence/ledger/bound.html', DESK)
+    widths = tab.evaluate(
+        "() => [...document.querySelectorAll('.ledger td:nth-child(3)')].map(e =>"
+        " e.getBoundingClientRect().width)"
+    )
+    assert widths and min(widths) > 140

@@ -42,10 +42,3 @@ def test_sizes():
         ]
         assert path.stat().st_size <= 800_000, path
         assert [notebooks.describe(page, i) for i in large] == [], path
-
-
-def test_there_are_notebooks():
-    "The search finds the pages, in reading order, the index first."
-    shelves = [name.split('/')[0] for name in NAMES[1:]]
-    assert NAMES[0] == 'index' and len(NAMES) > 10
-    assert shelves == sorted(shelves, key=notebooks.SHELVES.index)

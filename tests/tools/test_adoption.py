@@ -28,6 +28,7 @@ ON_EVERY_SYSTEM = [
 ]
 CHECK = 'from check_jsonschema import main; main()'
 POSIX_ONLY = {'fcntl', 'grp', 'pwd', 'resource', 'termios', 'posix'}
+OF_POSIX = 'rename fork getuid kill uname getloadavg'.split()
 
 
 def steps():
@@ -255,12 +256,8 @@ def is_text_file(call):
         if len(call.args) > place
         else [word.value for word in call.keywords if word.arg == 'mode']
     )
-    binary = any(
-        isinstance(mode, ast.Constant)
-        and 'b' in str(mode.value)
-        or not isinstance(mode, ast.Constant)
-        for mode in modes
-    )
+    told = [mode.value if isinstance(mode, ast.Constant) else 'b' for mode in modes]
+    binary = any('b' in str(mode) for mode in told)
     return not binary and not any(word.arg in ('encoding', None) for word in call.keywords)
 
 
@@ -268,33 +265,18 @@ def unportable(text):
     "Lines that would fail, or give another result, on Windows or macOS."
     tree = ast.parse(text)
     for node in tree.body:
-        names = (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module]
-            if isinstance(node, ast.ImportFrom)
-            else []
-        )
-        yield from (
-            f'line {node.lineno}: imports {name}, which Windows lacks'
-            for name in names
-            if name in POSIX_ONLY
-        )
+        names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) else []
+        for name in POSIX_ONLY.intersection(names):
+            yield f'line {node.lineno}: imports {name}, which Windows lacks'
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and is_text_file(node):
-            yield f'line {node.lineno}: a text file without encoding='
-        if (
-            isinstance(node, ast.Attribute)
-            and getattr(node.value, 'id', '') == 'os'
-            and node.attr in ('rename', 'fork', 'getuid', 'kill', 'uname', 'getloadavg')
-        ):
-            yield f'line {node.lineno}: os.{node.attr}'
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and re.match(r'/tmp(/|$)', node.value)
-        ):
-            yield f'line {node.lineno}: a path in /tmp'
+        match node:
+            case ast.Call() if is_text_file(node):
+                yield f'line {node.lineno}: a text file without encoding='
+            case ast.Attribute(value=ast.Name(id='os'), attr=name) if name in OF_POSIX:
+                yield f'line {node.lineno}: os.{name}'
+            case ast.Constant(value=str(text)) if re.match(r'/tmp(/|$)', text):
+                yield f'line {node.lineno}: a path in /tmp'
 
 
 @pytest.mark.parametrize(
@@ -349,18 +331,8 @@ def test_self_test_passes_and_names_places(tmp_path):
     "`python -m extreme_opt` prints versions and places and fits every estimator."
     done = self_test(EXTREME_OPT_CACHE=str(tmp_path / 'here'))
     assert done.returncode == 0, done.stdout + done.stderr
-    for word in (
-        'extreme_opt',
-        'python',
-        'numba',
-        'compiled kernels',
-        str(tmp_path / 'here'),
-        'softmax',
-        'similarity',
-        'ordinal',
-        'bound',
-        'all as expected',
-    ):
+    words = 'extreme_opt python numba softmax similarity ordinal bound'.split()
+    for word in (*words, 'compiled kernels', str(tmp_path / 'here'), 'all as expected'):
         assert word in done.stdout
     assert done.stdout.count(' ok ') == 4
 

@@ -49,12 +49,8 @@ def small(bench, monkeypatch, tmp_path):
     folder = tmp_path / 'bench'
     folder.mkdir()
     (folder / 'adding.py').write_text(SCRIPT)
-    for name, value in (
-        ('HERE', folder),
-        ('ROOT', tmp_path),
-        ('RESULTS', tmp_path / 'results'),
-        ('PEERS', tmp_path / 'peers'),
-    ):
+    places = dict(HERE=folder, ROOT=tmp_path)
+    for name, value in (places | {one: tmp_path / one for one in ('RESULTS', 'PEERS')}).items():
         monkeypatch.setattr(run, name, value)
     return run, machine, folder / 'adding.py'
 
@@ -63,18 +59,12 @@ def test_a_script_leaves_rows_and_how_they_came_about(small):
     run, machine, path = small
     run.alone('adding')
     (row,) = csv.DictReader((run.RESULTS / 'adding.csv').open())
-    assert (
-        list(row) == [*run.COLUMNS[:5], 'total', *run.COLUMNS[5:], *run.OPTIONAL]
-        and float(row['seconds']) > 0
-        and float(row['peak_mb']) > 10
-    )
+    assert list(row) == [*run.COLUMNS[:5], 'total', *run.COLUMNS[5:], *run.OPTIONAL]
+    assert float(row['seconds']) > 0 and float(row['peak_mb']) > 10
     assert row['how'] == 'median of 5, warmed up, turn by turn, 1 thread'
     told = json.loads((run.RESULTS / 'adding.json').read_text())
-    assert (
-        told['command'] == 'make bench name=adding'
-        and told['machine'] == machine.cpu()
-        and 'process of its own' in told['how']
-    )
+    assert told['command'] == 'make bench name=adding' and told['machine'] == machine.cpu()
+    assert 'process of its own' in told['how']
     assert told['commit'] == '' and told['paths'] == ['bench/adding.py']  # no git here
     assert not run.is_fresh('adding')
 
@@ -109,11 +99,8 @@ def test_a_result_is_fresh_for_its_commit_machine_and_length(small, monkeypatch)
     run, machine, path = small
     run.alone('adding')
     monkeypatch.setattr(run.freshness, 'changed', lambda told, root: [])
-    assert (
-        run.is_fresh('adding')
-        and not run.is_fresh('adding', full=True)
-        and not run.is_fresh('none')
-    )
+    fresh = run.is_fresh('adding'), run.is_fresh('adding', full=True), run.is_fresh('none')
+    assert fresh == (True, False, False)
     monkeypatch.setattr(machine, 'cpu', lambda: 'another')
     assert not run.is_fresh('adding')
 
@@ -132,17 +119,11 @@ def test_every_script_asks_for_rivals_only_where_it_names_them(bench, monkeypatc
         assert asked == ['main'] and env['EXTREME_OPT_PEERS'] == '/main'
     asked.clear()
     env = run.environment(ROOT / 'bench/bound_rank_one.py', True)
-    assert (
-        not asked
-        and env['EXTREME_OPT_FULL'] == '1'
-        and env['NUMBA_NUM_THREADS'] == env['OPENBLAS_NUM_THREADS'] == '1'
-    )
+    assert not asked and env['EXTREME_OPT_FULL'] == '1'
+    assert env['NUMBA_NUM_THREADS'] == env['OPENBLAS_NUM_THREADS'] == '1'
     monkeypatch.setenv('EXTREME_OPT_PEERS', '/mine')
-    assert (
-        run.environment(ROOT / 'bench/similarity_gradient.py', False)['EXTREME_OPT_PEERS']
-        == '/mine'
-        and machine.peer_python() == '/mine'
-    )
+    env = run.environment(ROOT / 'bench/similarity_gradient.py', False)
+    assert env['EXTREME_OPT_PEERS'] == machine.peer_python() == '/mine'
 
 
 def test_jobs_take_turns_in_both_directions(bench):
@@ -174,11 +155,8 @@ def test_a_long_job_runs_once(bench, monkeypatch):
 def test_spread_is_half_the_distance_of_the_quartiles(bench):
     _, machine = bench
     timing = machine.Timing([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert (
-        timing.median == 3
-        and np.isclose(timing.spread, 1 / 3)
-        and machine.Timing([7.0]).spread == 0
-    )
+    assert timing.median == 3 and np.isclose(timing.spread, 1 / 3)
+    assert machine.Timing([7.0]).spread == 0
 
 
 def test_peak_memory_is_that_of_the_process_itself(bench, tmp_path):

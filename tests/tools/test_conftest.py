@@ -96,7 +96,7 @@ def test_cache_of_the_session(tmp_path):
 def test_tests_of_a_group_share_a_process(tmp_path):
     """The site is built in one process only; two files that share nothing may go to two. (Groups by
     a marker were lost in silence when pytest changed how it keeps names.)"""
-    for name in ('test_site', 'test_looks', 'test_other', 'test_notebooks'):
+    for name in ('test_site', 'test_browser', 'test_other', 'test_notebooks'):
         (tmp_path / f'{name}.py').write_text(
             'import os, pytest, time\n@pytest.mark.parametrize("x", range(4))\ndef test_runs(x):\n'
             "    open('ran.txt', 'a').write(f'{__name__} {os.getpid()}\\n')\n    time.sleep(0.05)\n"
@@ -109,6 +109,6 @@ def test_tests_of_a_group_share_a_process(tmp_path):
     assert done.returncode == 0, done.stdout
     ran = [line.split() for line in (tmp_path / 'ran.txt').read_text().splitlines()]
     where = {name: {process for each, process in ran if each == name} for name, _ in ran}
-    assert len(ran) == 16 and where['test_site'] == where['test_looks']
+    assert len(ran) == 16 and where['test_site'] == where['test_browser']
     assert len(where['test_site']) == len(where['test_other']) == 1
     assert len({process for _, process in ran}) == 2
