@@ -29,7 +29,7 @@ def nbs(tmp_path, monkeypatch):
     "An empty tree of notebooks that the runner takes for its own."
     shutil.copy(notebooks.ROOT / 'pyproject.toml', tmp_path)
     same = notebooks.environment()  # of all tests, which so share what their kernels import
-    monkeypatch.setattr(notebooks, 'environment', lambda: same)
+    monkeypatch.setattr(notebooks, 'environment', lambda *_: same)
     monkeypatch.setattr(notebooks, 'ROOT', tmp_path)
     monkeypatch.setattr(notebooks, 'NBS', tmp_path / 'nbs')
     return tmp_path / 'nbs'
