@@ -19,6 +19,7 @@ from ..core.estimator import (
     Classifier,
     raise_diverged,
     run_estimator,
+    warn_caller,
     warn_not_converged,
 )
 from ..core.linalg import check_sparse, omega
@@ -1811,6 +1812,20 @@ class OnSupport(Classifier):
             support=support_of(rows, labels, n_classes, before),
         )
 
+    def _warn_few_columns(self, rows):
+        "Where the columns with entries alone would be small enough for dense weights, say so."
+        if not self._reason.startswith('dense weights'):
+            return
+        filled = np.count_nonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
+        if filled * len(self.classes_) * np.dtype(self.dtype).itemsize <= 2**26:
+            warn_caller(
+                f'{type(self).__name__}.fit: {filled:,} of {rows.shape[1]:,} columns of X have '
+                f'entries, but {self._reason}, so the weights are kept on a support; leave the '
+                'empty columns out to get dense weights, which usually fit better, or set '
+                'weights="support" to keep these',
+                UserWarning,
+            )
+
     def _fit_support(self, rows, labels, ids, weights, before):
         "The fit from checked rows on."
         seed = seed_from(self.random_state)
@@ -1822,6 +1837,7 @@ class OnSupport(Classifier):
             old = _pattern(before[0])
         problem = self._support_problem(rows, labels, weights, old, copies)
         n_epochs = self._first_limit(_EPOCHS if self.max_epochs == 'auto' else self.max_epochs)
+        self._warn_few_columns(rows)
         groups, length = ids if self.multilabel_ else None, 0.0
         if before is None:
             length = choose_mean_length(problem, groups, seed)

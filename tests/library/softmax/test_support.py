@@ -1,5 +1,6 @@
 "Weights on a support: structure, posting lists, sampled steps by enumeration, and the estimator."
 
+import warnings
 import tracemalloc
 
 import numpy as np
@@ -465,6 +466,18 @@ def test_auto_takes_a_support_where_dense_weights_are_large(monkeypatch):
             MemoryError, match=f'needs about .* but {free / 1e9:g} GB are free; {why}'
         ):
             model.fit(X, y)
+
+
+@pytest.mark.parametrize('weights', ['auto', 'support'])
+def test_few_columns_with_entries_are_named_where_dense_weights_would_be_large(weights):
+    X = sp.csr_array((np.ones(400), (np.arange(400), np.arange(400) % 2 * 99)), (400, 2**20))
+    model = SoftmaxClassifier(weights=weights, max_epochs=1, learning_rate=1.0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter('always')
+        model.fit(X, np.arange(400))
+    assert model.settings_['weights'] == 'support'
+    few = ['2 of 1,048,576 columns of X have entries' in str(w.message) for w in told]
+    assert any(few) == (weights == 'auto')
 
 
 @pytest.mark.parametrize('settings', [{}, dict(weights='dense'), dict(solver='exact'), 'stream'])
