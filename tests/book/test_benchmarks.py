@@ -67,6 +67,10 @@ def test_a_line_for_each_task(monkeypatch, tmp_path):
     assert benchmarks.task_table().split('\n')[3:-2] == [
         '| a | top 1 | 0.600, 3 s | not tried | 0.550, others() | not tried | 10 |'
     ]
+    told['measure'] = 'test_error'
+    text = (tmp_path / 'one.csv').read_text().replace('top_1', 'test_error')
+    (tmp_path / 'one.csv').write_text(text)
+    assert '| 0.500, them(), 3 s |' in benchmarks.task_table()
     monkeypatch.undo()
     rows = benchmarks.task_table().split('\n')[3:-2]
     assert 15 <= len(rows) <= 40

@@ -103,7 +103,9 @@ SOURCE = textwrap.dedent('''
     noise = rng.normal(size=2 + 1)
     idle = a + 1
     value = 1 - u - a * np.exp(-u)
-    assert abs(value + np.log(a)) < 1e-9 * 2
+    table = np.arange(2 + 3)
+    table[0] = u * 4
+    assert abs(value + np.log(a)) < 1e-9 * table.sum()
 ''')
 
 
@@ -111,9 +113,9 @@ def test_mutants_change_formulas_and_nothing_else():
     """Signs, factors and functions change; sizes, tolerances, draws and what no assertion reads
     stay."""
     found = [mutant.what for mutant in mutants.mechanical(SOURCE)]
-    wanted = ['a * np.exp(-u) -> a', '-u -> u', 'value + np.log(a) -> value - np.log(a)']
+    wanted = ['a * np.exp(-u) -> a', '-u -> u', 'u * 4 -> u', 'value + np.log(a) -> value - np.log(a)']
     assert {*wanted, '1 - u - a * np.exp(-u) -> 1 - u + a * np.exp(-u)'} <= set(found)
-    assert not any(word in text for text in found for word in ('size', '1e-09', 'a + 1', '2 + 1'))
+    assert not any(word in text for text in found for word in ('size', '1e-09', 'a + 1', '2 + 1', '2 + 3'))
     for mutant in mutants.mechanical(SOURCE):
         assert mutant.source != SOURCE and compile(mutant.source, 'm', 'exec')
 
