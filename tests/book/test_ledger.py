@@ -113,9 +113,11 @@ def test_mutants_change_formulas_and_nothing_else():
     """Signs, factors and functions change; sizes, tolerances, draws and what no assertion reads
     stay."""
     found = [mutant.what for mutant in mutants.mechanical(SOURCE)]
-    wanted = ['a * np.exp(-u) -> a', '-u -> u', 'u * 4 -> u', 'value + np.log(a) -> value - np.log(a)']
+    wanted = ['a * np.exp(-u) -> a', '-u -> u', 'u * 4 -> u']
+    wanted += ['value + np.log(a) -> value - np.log(a)']
     assert {*wanted, '1 - u - a * np.exp(-u) -> 1 - u + a * np.exp(-u)'} <= set(found)
-    assert not any(word in text for text in found for word in ('size', '1e-09', 'a + 1', '2 + 1', '2 + 3'))
+    quiet = 'size', '1e-09', 'a + 1', '2 + 1', '2 + 3'
+    assert not any(word in text for text in found for word in quiet)
     for mutant in mutants.mechanical(SOURCE):
         assert mutant.source != SOURCE and compile(mutant.source, 'm', 'exec')
 
