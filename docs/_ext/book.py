@@ -120,6 +120,9 @@ def defined(source: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+TESTED = re.compile(r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\(')
+
+
 def checks_of(source: str) -> list[str]:
     "Labels of a check cell: `# check: softmax-25, softmax-26` -> both."
     lines = re.findall(r'^\s*# check: (.+?)\s*$', source, re.M)
@@ -164,10 +167,9 @@ def pace(cells: list[dict]) -> str:
     formulas = len(re.findall(r'\$\$.+?\$\$', prose, re.S))
     # 180 words, 40 lines of code or 3 displayed formulas a minute
     minutes = max(1, round(len(prose.split()) / 180 + lines / 40 + formulas / 3))
-    tested = re.compile(r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\(')
     exercises = prose.partition('## Exercises')[2].partition('\n## ')[0]
     todo = dict(
-        check=sum(bool(tested.search(text)) for text in code),
+        check=sum(bool(TESTED.search(text)) for text in code),
         slider=sum(len(knobs) for text in code for name, knobs in calls(text) if name == 'frames'),
         exercise=len(re.findall(r'^\d+\. ', exercises, re.M)),
     )
