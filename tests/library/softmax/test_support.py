@@ -1,7 +1,7 @@
 "Weights on a support: structure, posting lists, sampled steps by enumeration, and the estimator."
 
-import warnings
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
