@@ -22,7 +22,7 @@ for _name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
 APART = {'test_notebooks', 'test_reliability', 'test_reliability_endurance', 'test_memory'}
 # Files that share what is dear to make: a process of pytest-xdist gets them together.
 GROUPS = dict.fromkeys(
-    'test_site test_browser test_browser_ledger test_looks test_live test_printed'.split(), 'site'
+    'test_site test_browser test_browser_ledger test_live test_printed'.split(), 'site'
 ) | dict.fromkeys(('test_course', 'test_grading'), 'course')
 
 

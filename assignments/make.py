@@ -384,49 +384,40 @@ def outcome(known, label):
     return minutes, tests, f'`learn/{lesson}`' if lesson else ''
 
 
+def filled(template, **values):
+    "A paper for teachers."
+    import jinja2
+
+    home = jinja2.FileSystemLoader(HERE / 'templates')
+    look = dict(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    make = jinja2.Environment(loader=home, undefined=jinja2.StrictUndefined, **look)
+    make.filters['marks'] = '{:g}'.format
+    return make.get_template(template).render(**values)
+
+
+def summary(name, version='a', only=()):
+    "What papers for teachers say of a problem set: sums, and each question with known answers."
+    known, answers, asked = parts.known(name), known_answers(name), questions(name, version, only)
+    rows = []
+    for label, kind, worth, text, scheme in asked:
+        row = dict(label=label, kind=kind, points=worth, outcome=outcome(known, label), scheme=None)
+        if kind == 'by hand':
+            row['asked'] = re.sub(r'^#+ (.*)$', r'**\1**', text, flags=re.M)
+            row['scheme'] = scheme.replace('\n', '  \n')
+        most = sum(one[2] for one in asked if one[1] == kind)
+        tried = [(said, earned) for said, earned, _ in answers.get(kind, [])]
+        row['right'] = [said for said, earned in tried if earned >= most]
+        some = [f'{said} ({earned:g} of {most:g})' for said, earned in tried if 0 < earned < most]
+        row['wrong'] = [said for said, earned in tried if not earned] + some
+        rows.append(row)
+    points, by_hand = (sum(r[2] for r in asked if all or r[1] == 'by hand') for all in (True, False))
+    hours = parts.hours(name, [row[0] for row in asked])
+    return dict(name=name, points=points, by_hand=by_hand, hours=hours, rows=rows)
+
+
 def rubric(name, version='a', only=()):
     "Points, minutes, mark schemes and common mistakes of a problem set, as Markdown."
-    known, answers, rows = parts.known(name), known_answers(name), questions(name, version, only)
-    points = sum(row[2] for row in rows)
-    hand = sum(row[2] for row in rows if row[1] == 'by hand')
-    out = [
-        f'# {name}: rubric',
-        '',
-        (
-            f'{points:g} points, {hand:g} of them by hand. About'
-            f' {parts.hours(name, [row[0] for row in rows]):.1f}'
-            ' hours for one who has read the chapter: an estimate by the authors.'
-        ),
-        '',
-        '| question | marked | points | minutes | tests whether one can | taught in |',
-        '|---|---|---|---|---|---|',
-    ]
-    out += [
-        f'| {label} | {"by hand" if kind == "by hand" else f"by tests (`{kind}`)"} | {worth:g} |'
-        f' {" | ".join(map(str, outcome(known, label)))} |'
-        for label, kind, worth, _, _ in rows
-    ]
-    for label, kind, worth, asked, scheme in rows:
-        out += ['', f'## {label} ({worth:g} points)', '']
-        if kind == 'by hand':
-            out += [
-                re.sub(r'^#+ (.*)$', r'**\1**', asked, flags=re.M),
-                '',
-                '**Mark scheme.** ' + scheme.replace('\n', '  \n'),
-            ]
-        else:
-            most = sum(row[2] for row in rows if row[1] == kind)
-            tried = [(said, earned) for said, earned, _ in answers.get(kind, [])]
-            right = [said for said, earned in tried if earned >= most]
-            some = [f'{said} ({earned:g} of {most:g})' for said, earned in tried if 0 < earned < most]
-            none = [said for said, earned in tried if not earned]
-            out += [
-                f'`{kind}`, all or nothing. Approaches known to earn all points of `{kind}`: '
-                f'{"; ".join(right) or "the reference"}.',
-                '',
-                f'Mistakes known to earn none, or a part: {"; ".join([*none, *some])}.',
-            ]
-    return '\n'.join(out) + '\n'
+    return filled('rubric.md', **summary(name, version, only))
 
 
 def teachers(out, names, version='a', only=()):
@@ -434,54 +425,18 @@ def teachers(out, names, version='a', only=()):
     a table of contents."""
     room = out / 'instructor'
     (room / 'rubrics').mkdir(parents=True, exist_ok=True)
-    for name in names:
-        (room / 'rubrics' / f'{name}.md').write_text(
-            rubric(name, version, only), encoding='utf-8'
-        )
+    sets = [summary(name, version, only) for name in names]
+    for one in sets:
+        path = room / f'rubrics/{one["name"]}.md'
+        path.write_text(filled('rubric.md', **one), encoding='utf-8')
     for folder in ('answers', 'written', 'quiz', 'exam'):
         shutil.copytree(HERE / folder, room / folder, dirs_exist_ok=True)
     shutil.copy(HERE.parent / 'docs/teaching.md', room / 'GUIDE.md')
-    lines = [
-        '# For teachers',
-        '',
-        (
-            '`GUIDE.md` says how to run a course; `rubrics/` how to mark; `written/` has written'
-            ' answers at full, half and no marks;'
-        ),
-        (
-            '`answers/` solves the exercises that close the pages; `quiz/` has five questions a'
-            ' lesson, `exam/` an exam, both with answers and in two versions.'
-        ),
-        (
-            'The notebooks here hold the solutions: keep this folder away from students. `../class`'
-            ' is an nbgrader course, ready to grade in.'
-        ),
-        '',
-        '| problem set | points | by hand | hours |',
-        '|---|---|---|---|',
-    ]
-    for name in names:
-        rows = questions(name, version, only)
-        hours = parts.hours(name, [row[0] for row in rows])
-        lines.append(
-            f'| {name} | {sum(r[2] for r in rows):g} |'
-            f' {sum(r[2] for r in rows if r[1] == "by hand"):g} | {hours:.1f} |'
-        )
-    lines += ['', '## Outcomes', '', '| question | points | minutes | tests whether one can | taught in |']
-    lines.append('|---' * 5 + '|')
-    taught = set()
-    for name in names:
-        known = parts.known(name)
-        taught |= {row[1] for row in known.values()}
-        lines += [
-            f'| {name}, {row[0]} | {row[2]:g} | {" | ".join(map(str, outcome(known, row[0])))} |'
-            for row in questions(name, version, only)
-        ]
-    lessons = [path.relative_to(HERE.parent / 'nbs/learn').with_suffix('').as_posix()
-               for path in sorted((HERE.parent / 'nbs/learn').glob('*/*.ipynb'))]  # fmt: skip
-    if untested := [one for one in lessons if one not in taught]:
-        lines += ['', f'Lessons that no question here tests: {", ".join(untested)}.']
-    (room / 'README.md').write_text('\n'.join(lines) + '\n', encoding='utf-8')
+    home = HERE.parent / 'nbs/learn'
+    taught = {row[1] for name in names for row in parts.known(name).values()}
+    lessons = [path.relative_to(home).with_suffix('').as_posix() for path in home.glob('*/*.ipynb')]
+    text = filled('teachers.md', sets=sets, untested=sorted(set(lessons) - taught))
+    (room / 'README.md').write_text(text, encoding='utf-8')
 
 
 def numbers_of(text):

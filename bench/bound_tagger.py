@@ -20,6 +20,7 @@ from pathlib import Path
 import machine
 
 N_SENTENCES = 1000
+ROWS = 'indptr', 'indices', 'starts'  # of a file with sentences
 OURS = {'LinearChainCRF': {}, 'LinearChainCRF, ridge chosen': dict(ridge='auto')}
 THEIRS = {'CRFsuite, defaults': {}, 'CRFsuite, tutorial': dict(c1=0.1, c2=0.1, max_iterations=100)}
 
@@ -105,6 +106,40 @@ def measured(name):
         percent_right=f'{100 * sum(words) / len(words):.2f}',
         n_iter=getattr(model, 'n_iter_', ''),
     )
+
+
+def crfsuite(folder, n_iter, pairs, c2) -> dict:
+    "A fit of CRFsuite, which needs nothing of ours: seconds, losses, and labels of the test words."
+    import numpy as np
+    import pycrfsuite  # type: ignore[import-not-found]
+
+    found = np.load(f'{folder}/chains.npz')
+    names = [str(i) for i in range(found['n_features'])]
+
+    def sentences(part):
+        indptr, indices, starts = (found[f'{part}_{key}'] for key in ROWS)
+        for begin, end in zip(starts[:-1], starts[1:]):
+            words = range(begin, end)
+            yield [[names[i] for i in indices[indptr[t] : indptr[t + 1]]] for t in words]
+
+    trainer = pycrfsuite.Trainer(algorithm='lbfgs', verbose=False)
+    labels, starts = found['train_labels'], found['train_starts']
+    for words, begin, end in zip(sentences('train'), starts[:-1], starts[1:]):
+        trainer.append(words, [str(k) for k in labels[begin:end]])
+    settings = dict(c1=0.0, c2=c2, max_iterations=n_iter, epsilon=1e-10, delta=1e-10)
+    for kind in ('states', 'transitions'):
+        settings[f'feature.possible_{kind}'] = pairs == 'all'
+    trainer.set_params(settings)
+    mark = time.process_time()
+    trainer.train(f'{folder}/model')
+    seconds = time.process_time() - mark
+    tagger = pycrfsuite.Tagger()
+    tagger.open(f'{folder}/model')
+    guess = [int(k) for words in sentences('test') for k in tagger.tag(words)]
+    known = tagger.info()
+    n_weights = len(known.state_features) + len(known.transitions)
+    losses = [each.get('loss') for each in trainer.logparser.iterations]
+    return dict(seconds=seconds, losses=losses, n_weights=n_weights, guess=guess)
 
 
 def main() -> Iterator[dict]:

@@ -19,14 +19,12 @@ there.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import tempfile
 import time
 from dataclasses import replace
-from pathlib import Path
 
+import bound_tagger
 import machine
 import numpy as np
 from bound_tagger import f1
@@ -38,60 +36,6 @@ from extreme_opt.core import LBFGS, minimize
 
 ALL = ('tag', 'tag-1', 'tag+1', 'word', 'word-1', 'word+1', 'end')
 GAP, MOST, C2 = 1e-4, 250, 1.0
-
-PEER = """
-import json, sys, time
-import numpy as np, pycrfsuite
-
-folder, n_iter, all_pairs = sys.argv[1], int(sys.argv[2]), sys.argv[3] == 'all'
-found = np.load(folder + '/chains.npz')
-names = [str(i) for i in range(found['n_features'])]
-
-
-def sentences(part):
-    indptr, indices, starts = (found[f'{part}_{name}'] for name in ('indptr', 'indices', 'starts'))
-    for begin, end in zip(starts[:-1], starts[1:]):
-        yield [[names[i] for i in indices[indptr[t] : indptr[t + 1]]] for t in range(begin, end)]
-
-
-trainer = pycrfsuite.Trainer(algorithm='lbfgs', verbose=False)
-labels, starts = found['train_labels'], found['train_starts']
-for words, begin, end in zip(sentences('train'), starts[:-1], starts[1:]):
-    trainer.append(words, [str(k) for k in labels[begin:end]])
-trainer.set_params(
-    {
-        'c1': 0.0,
-        'c2': float(sys.argv[4]),
-        'max_iterations': n_iter,
-        'epsilon': 1e-10,
-        'delta': 1e-10,
-        'feature.possible_states': all_pairs,
-        'feature.possible_transitions': all_pairs,
-    }
-)
-mark = time.process_time()
-trainer.train(folder + '/model')
-seconds = time.process_time() - mark
-log = trainer.logparser
-tagger = pycrfsuite.Tagger()
-tagger.open(folder + '/model')
-guess = [int(k) for words in sentences('test') for k in tagger.tag(words)]
-known = tagger.info()
-np.savez(folder + '/guess.npz', guess=guess)
-n_weights = len(known.state_features) + len(known.transitions)
-losses = [each.get('loss') for each in log.iterations]
-peak = (
-    next(
-        int(line.split()[1]) / 1024
-        for line in open('/proc/self/status')
-        if line.startswith('VmHWM')
-    )
-    if sys.platform == 'linux'
-    else float('nan')
-)
-print(json.dumps(dict(seconds=seconds, losses=losses, n_weights=n_weights, peak_mb=peak)))
-"""
-
 
 FULL = os.environ.get('EXTREME_OPT_FULL') == '1'
 
@@ -123,19 +67,6 @@ def judged(guess, test, names):
     return dict(f1=f'{f1(*tags):.4f}', percent_right=f'{percent:.2f}')
 
 
-def rival(python, folder, n_iter, pairs='all'):
-    "One fit of CRFsuite in its own process."
-    done = subprocess.run(
-        [python, '-c', PEER, str(folder), str(n_iter), pairs, str(C2)],
-        capture_output=True,
-        text=True,
-        env=machine.pinned(1),
-    )
-    if done.returncode:
-        raise RuntimeError(f'CRFsuite: {done.stderr[-800:]}')
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def first(losses, floor):
     "The first iteration within GAP of the floor."
     there = np.flatnonzero(np.asarray(losses) <= floor * (1 + GAP))
@@ -161,83 +92,52 @@ def main() -> list[dict]:
         rounds = 3 if FULL and len(names) == 3 else 1
 
         def add(method, peer, seconds, measured, peak, task=task, train=train, names=names):
-            timing = machine.Timing(seconds)
-            rows.append(
-                machine.row(
-                    method=method,
-                    task=f'{task}: {train.n_samples} sentences, {len(names)} tags',
-                    peer=peer,
-                    **measured,
-                    **timing.columns()
-                    | dict(
-                        how=f'processor seconds of one fit, median of {len(seconds)}, turn by turn'
-                    ),
-                    peak_mb=round(peak, 1),
-                )
-            )
+            how = f'processor seconds of one fit, median of {len(seconds)}, turn by turn'
+            columns = machine.Timing(seconds).columns() | dict(how=how, peak_mb=round(peak, 1))
+            sizes = f'{task}: {train.n_samples} sentences, {len(names)} tags'
+            rows.append(machine.row(method, sizes, peer=peer, **measured, **columns))
 
         long = minimize(train, LBFGS(), max_iter=MOST, tol=1e-9)
         losses, floor = long.column('loss'), float(min(long.column('loss')))
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            np.savez(
-                folder / 'chains.npz',
-                n_features=train.features.shape[1],
-                **{
-                    f'{part}_{key}': value
-                    for part, chains in (('train', train), ('test', test))
-                    for key, value in dict(
-                        indptr=chains.features.indptr,
-                        indices=chains.features.indices,
-                        starts=chains.starts,
-                        labels=chains.labels,
-                    ).items()
-                },
-            )
-            n_ours = first(losses, floor)
+        with tempfile.TemporaryDirectory() as folder:
+            parts = {'n_features': train.features.shape[1]}
+            for part, chains in (('train', train), ('test', test)):
+                rows_of = chains.features.indptr, chains.features.indices, chains.starts
+                parts |= {f'{part}_{key}': rows for key, rows in zip(bound_tagger.ROWS, rows_of)}
+                parts[f'{part}_labels'] = chains.labels
+            np.savez(f'{folder}/chains.npz', **parts)
+            jobs = {
+                'ours': ('LinearChain, L-BFGS', lambda: machine.fresh(__file__, 'ours', task, n))
+            }
+            n = first(losses, floor)
             if python:
-                theirs = rival(python, folder, MOST)
-                floor = min(floor, *theirs['losses'])
-                n_ours, n_theirs = first(losses, floor), first(theirs['losses'], floor) + 1
-            told: dict[str, list] = dict(ours=[], all=[], seen=[])
+
+                def rival(pairs, n_iter, folder=folder):
+                    given = folder, n_iter, pairs, C2
+                    return machine.fresh(bound_tagger.__file__, 'crfsuite', *given, python=python)
+
+                theirs = rival('all', MOST)['losses']
+                floor = min(floor, *theirs)
+                n, n_theirs = first(losses, floor), first(theirs, floor) + 1
+                jobs['all'] = 'CRFsuite', lambda: rival('all', n_theirs)
+                jobs['seen'] = 'CRFsuite, seen pairs', lambda: rival('seen', n_theirs)
+            told: dict[str, list] = {key: [] for key in jobs}
             for turn in range(rounds):
-                jobs = {'ours': lambda: machine.fresh(__file__, 'ours', task, n_ours)}
-                if python:
-                    jobs['all'] = lambda: rival(python, folder, n_theirs)
-                    jobs['seen'] = lambda: rival(python, folder, n_theirs, 'seen')
                 for key in list(jobs)[:: -1 if turn % 2 else 1]:
-                    told[key].append(jobs[key]())
-                    if key != 'ours':
-                        told[key][-1]['guess'] = np.load(folder / 'guess.npz')['guess'].tolist()
-            for method, peer, key, n in (
-                ('LinearChain, L-BFGS', 'ours', 'ours', n_ours),
-                ('CRFsuite', 'CRFsuite', 'all', n_theirs if python else 0),
-                ('CRFsuite, seen pairs', 'CRFsuite', 'seen', n_theirs if python else 0),
-            ):
-                if not told[key]:
-                    continue
-                end = told[key][-1]
-                size = end.get('n_weights', train.n_params)
-                loss = losses[n] if key == 'ours' else end['losses'][-1]
-                add(
-                    method,
-                    peer,
-                    [each['seconds'] for each in told[key]],
-                    dict(n_iter=n, n_weights=size)
-                    | ({} if key == 'seen' else dict(gap=f'{loss / floor - 1:.1e}'))
-                    | judged(np.array(end['guess']), test, names),
-                    end['peak_mb'],
-                )
+                    told[key].append(jobs[key][1]())
+            for key, (method, _) in jobs.items():
+                end, mine = told[key][-1], key == 'ours'
+                loss = losses[n] if mine else end['losses'][-1]
+                measured = dict(n_iter=n if mine else n_theirs)
+                measured['n_weights'] = end.get('n_weights', train.n_params)
+                measured |= {} if key == 'seen' else dict(gap=f'{loss / floor - 1:.1e}')
+                measured |= judged(np.array(end['guess']), test, names)
+                seconds = [each['seconds'] for each in told[key]]
+                add(method, 'ours' if mine else 'CRFsuite', seconds, measured, end['peak_mb'])
         if len(names) == 3:
             alone = BoundClassifier(ridge=2 * C2 / len(train.labels))
-            mark = time.process_time()
-            alone.fit(train.features, train.labels)
-            add(
-                'words alone',
-                'ours',
-                [time.process_time() - mark],
-                dict(n_iter=alone.n_iter_, n_weights=alone.coef_.size + 3)
-                | judged(alone.predict(test.features), test, names),
-                machine.peak_mb(),
-            )
+            _, seconds = machine.cpu_of(alone.fit, train.features, train.labels)
+            measured = dict(n_iter=alone.n_iter_, n_weights=alone.coef_.size + 3)
+            measured |= judged(alone.predict(test.features), test, names)
+            add('words alone', 'ours', [seconds], measured, machine.peak_mb())
     return rows

@@ -18,14 +18,25 @@ from typing import Any, NamedTuple
 from memory import peak_mb  # noqa: F401
 
 
-def timed(job: Callable[[], object]) -> float:
-    mark = time.perf_counter()
+def timed(job: Callable[[], object], clock: Callable[[], float] | None = None) -> float:
+    clock = clock or time.perf_counter
+    mark = clock()
     job()
-    return time.perf_counter() - mark
+    return clock() - mark
+
+
+def cpu_of(job: Callable[..., Any], *args: Any, **settings: Any) -> tuple[Any, float]:
+    "What a job answers, and the processor seconds that it takes."
+    mark = time.process_time()
+    answer = job(*args, **settings)
+    return answer, time.process_time() - mark
 
 
 def alternate(
-    jobs: dict[str, Callable[[], object]], rounds: int = 9, warm: int = 1
+    jobs: dict[str, Callable[[], object]],
+    rounds: int = 9,
+    warm: int = 1,
+    clock: Callable[[], float] | None = None,
 ) -> dict[str, list[float]]:
     """Seconds of each job, round by round, every other round in the opposite order, so that all see
     the same machine."""
@@ -35,7 +46,7 @@ def alternate(
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
     for turn in range(rounds):
         for name in list(jobs)[:: -1 if turn % 2 else 1]:
-            seconds[name].append(timed(jobs[name]))
+            seconds[name].append(timed(jobs[name], clock))
     return seconds
 
 
@@ -49,7 +60,6 @@ class Timing(NamedTuple):
     "Seconds of a job over the rounds of a race."
 
     seconds: list[float]
-    capped: bool = False  # the job was stopped at the limit: its seconds are a lower bound
 
     @property
     def median(self) -> float:
@@ -67,11 +77,10 @@ class Timing(NamedTuple):
         "What a row says of its seconds: the columns `seconds`, `spread`, `how` and `threads`."
         runs = f'median of {len(self.seconds)}' if len(self.seconds) > 1 else 'one run'
         return dict(
-            seconds=f'{">" * self.capped}{self.median:.4g}',
+            seconds=f'{self.median:.4g}',
             spread=f'{self.spread:.3f}',
             threads=threads,
-            how=f'{runs}, warmed up, turn by turn, {threads} thread{"s" * (threads > 1)}'
-            + ', stopped at the limit' * self.capped,
+            how=f'{runs}, warmed up, turn by turn, {threads} thread{"s" * (threads > 1)}',
         )
 
 
@@ -89,19 +98,6 @@ def race(
     return once | {
         name: Timing(seconds) for name, seconds in alternate(short, rounds, warm=0).items()
     }
-
-
-def batches(
-    step: Callable[[], object], n_iter: int, limit: float = 300.0, least: int = 20
-) -> Timing:
-    """A job of n_iter equal steps: in full if it ends within the limit, else the time of at least
-    20 steps scaled up, a lower bound."""
-    done, mark = 0, time.perf_counter()
-    while done < n_iter and (done < least or time.perf_counter() - mark < limit):
-        step()
-        done += 1
-    took = time.perf_counter() - mark
-    return Timing([took * n_iter / done], capped=done < n_iter)
 
 
 # ------------------------------------------------------------------------------------------- rows
@@ -162,6 +158,12 @@ def peer_python(name: str = 'main') -> str | None:
             flush=True,
         )
     return found or None
+
+
+def lend_peers() -> None:
+    "Let this process import the rivals of bench/peers/main.txt too, where they are at hand."
+    if at := peer_at('main'):
+        sys.path += map(str, Path(at).parent.parent.glob('lib/python*/site-packages'))
 
 
 def peer_at(name: str) -> str:

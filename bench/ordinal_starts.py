@@ -18,6 +18,7 @@ from collections.abc import Iterator
 
 import machine
 import numpy as np
+from ordinal_race import distinct, squares
 from scipy.stats import spearmanr
 
 from extreme_opt.core.streams import stream
@@ -40,11 +41,8 @@ def study(n_objects: int, n_terms: int, p: int, flipped: float) -> tuple[np.ndar
     "Planted places, and rows with the near object first, some of them the wrong way."
     rng = stream(n_objects, f'starts {p} {flipped}')
     places = rng.normal(size=(n_objects, p))
-    rows = rng.integers(n_objects, size=(2 * n_terms, 3))
-    rows = rows[
-        (rows[:, 0] != rows[:, 1]) & (rows[:, 0] != rows[:, 2]) & (rows[:, 1] != rows[:, 2])
-    ][:n_terms]
-    near, far = (((places[rows[:, 0]] - places[rows[:, c]]) ** 2).sum(1) for c in (1, 2))
+    rows = distinct(rng.integers(n_objects, size=(2 * n_terms, 3)))[:n_terms]
+    near, far = squares(places, rows)
     right = (near < far) ^ (rng.random(len(rows)) < flipped)
     return places, np.where(right[:, None], rows, rows[:, [0, 2, 1]])
 

@@ -85,12 +85,7 @@ def is_apart(path: Path) -> bool:
 # ------------------------------------------------------------------------------------ what is fresh
 def story(name: str) -> dict:
     "How the rows of a script came about; empty where nothing is told."
-    path = RESULTS / f'{name}.json'
-    return (
-        json.loads(path.read_text(encoding='utf-8'))
-        if path.exists() and (RESULTS / f'{name}.csv').exists()
-        else {}
-    )
+    return freshness.story(name, RESULTS) if (RESULTS / f'{name}.csv').exists() else {}
 
 
 def changed(name: str) -> list[str]:
@@ -160,7 +155,10 @@ def environment(path: Path, full: bool) -> dict[str, str]:
     for name in RIVALS:
         asks, at = rf'peer_(python|at)\(.{name}', f'EXTREME_OPT_PEERS_{name.upper()}'
         if name == 'main':
-            asks, at = rf'EXTREME_OPT_PEERS\b|peer_python\(\)|{asks}', 'EXTREME_OPT_PEERS'
+            asks, at = (
+                rf'EXTREME_OPT_PEERS\b|peer_python\(\)|lend_peers\(|{asks}',
+                'EXTREME_OPT_PEERS',
+            )
         if re.search(asks, text):
             env[at] = env.get(at) or peers(name) or ''
     return env

@@ -25,11 +25,9 @@ compiled; tuning is not part of them. Each fit is kept under build/bench as soon
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import machine
 import numpy as np
@@ -103,9 +101,7 @@ def ours(**settings):
 
 def implicit_trials():
     "Settings of implicit's ALS, if it is there: in this environment or in that of the peers."
-    at = machine.peer_at('main')
-    if at:
-        sys.path += [str(each) for each in Path(at).parent.parent.glob('lib/python*/site-packages')]
+    machine.lend_peers()
     try:
         from implicit.als import AlternatingLeastSquares
     except ImportError:

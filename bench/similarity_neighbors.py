@@ -23,12 +23,29 @@ one thread; `list_seconds` those of the lists of 20 for all users with held-out 
 that of the process that makes these fits and lists, data and libraries included. The model and EASE
 have float32 matrices, `item_neighbors` float64. A trial and a final fit are each kept under
 build/bench as soon as they have ended.
+
+`similarity_others`: more ways to lists from ids: RP3beta, BPR and logistic matrix factorization
+beside the default model.
+
+Needs EXTREME_OPT_DATA with ml-100k and wikipedia-links.
+Splits, validation pairs, the choice of settings and the intervals are those above.
+
+- "SimilarityModel, default": alternating least squares of rank 40, one setting.
+- "RP3beta": `RP3beta` of this package, 30 pairs of its powers.
+- "BPR", "logistic factors": those of the library implicit, 40 factors, 100 and 30 iterations, 30
+  and 24 learning rates and regularizations. Without implicit at hand there are no rows for them.
+
+`recall_difference` and `ndcg_difference` are a method's mean minus that of the default, user by
+user; `low` and `high` end 95 % intervals over users (bootstrap). `seconds` are processor seconds of
+the second of two fits with the chosen setting, on one thread.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 import warnings
+from collections.abc import Iterator
 
 import machine
 import numpy as np
@@ -39,6 +56,7 @@ from similarity_reproduce import SETS, sets
 from sklearn.exceptions import ConvergenceWarning
 
 from extreme_opt.similarity.model import SimilarityModel
+from extreme_opt.similarity.neighbors import RP3beta
 from extreme_opt.similarity.ranking import (
     item_neighbors,
     measures_by_row,
@@ -51,7 +69,10 @@ LONG = True
 NEIGHBORS = np.geomspace(2, 2000, 25).round().astype(int).tolist()
 RANKS = (20, 40, 80, 160)
 RIDGES = np.geomspace(0.1, 10_000, 25).tolist()
-BASE = 'SimilarityModel, tuned'
+DEFAULT, BASE = 'SimilarityModel, default', 'SimilarityModel, tuned'
+WALKS_GRID = (0.4, 0.7, 1.0, 1.4, 2.0, 2.8), (0.0, 0.2, 0.4, 0.6, 0.8)
+BPR_GRID = (0.003, 0.01, 0.03, 0.1, 0.3), (1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1)
+LOGISTIC_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0), (0.1, 1.0, 3.0, 10.0)
 MEASURES = ('recall@20', 'ndcg@20')
 
 
@@ -101,11 +122,36 @@ def clocked(build, *settings):
     return make
 
 
-def methods() -> dict:
+def walks(train, alpha, beta):
+    "Scores of RP3beta."
+    fitted = RP3beta(alpha=alpha, beta=beta, values='weights').fit(train)
+    return lambda rows: (fitted.observed_[rows] @ fitted.item_weights_).toarray()
+
+
+def drawn(kind, ModelFitError, **settings):
+    "Scores and seconds of a model of implicit that draws its pairs."
+
+    def make(train):
+        model = kind(num_threads=1, random_state=0, factors=40, **settings)
+        matrix, mark = scipy.sparse.csr_matrix(train, dtype=np.float32), time.process_time()
+        try:
+            model.fit(matrix, show_progress=False)
+        except ModelFitError:  # the factors overflowed at this rate
+            return lambda rows: np.zeros((len(rows), train.shape[1])), np.nan
+        took = time.process_time() - mark
+        P, Q = np.asarray(model.user_factors), np.asarray(model.item_factors)
+        return lambda rows: P[rows] @ Q.T, took
+
+    return make
+
+
+def methods(others: bool) -> dict:
     "The settings of each method, by name, and what they make of a table."
+    if others:
+        return more_methods()
     tuned = [ours(unobserved_weight=weight, ridge=ridge) for weight in TIMES for ridge in TIMES]
     return {
-        'SimilarityModel, default': {name: factors(fit) for name, fit in [ours()]},
+        DEFAULT: {name: factors(fit) for name, fit in [ours()]},
         BASE: {name: factors(fit) for name, fit in tuned},
         'SimilarityModel, rank': {f'rank {rank}': factors(of_rank(rank)) for rank in RANKS},
         'item neighbors': {f'{n} neighbors': clocked(item_neighbors, n) for n in NEIGHBORS},
@@ -114,9 +160,38 @@ def methods() -> dict:
     }
 
 
-def chosen(title, method, train) -> str:
+def more_methods() -> dict:
+    "The same of methods that draw or walk."
+    found = {
+        DEFAULT: {name: factors(fit) for name, fit in [ours()]},
+        'RP3beta': {
+            f'alpha {alpha:g}, beta {beta:g}': clocked(walks, alpha, beta)
+            for alpha, beta in itertools.product(*WALKS_GRID)
+        },
+    }
+    machine.lend_peers()
+    try:
+        from implicit.bpr import BayesianPersonalizedRanking
+        from implicit.lmf import LogisticMatrixFactorization
+        from implicit.recommender_base import ModelFitError
+    except ImportError:
+        return found
+    for name, kind, n, grid in (
+        ('BPR', BayesianPersonalizedRanking, 100, BPR_GRID),
+        ('logistic factors', LogisticMatrixFactorization, 30, LOGISTIC_GRID),
+    ):
+        found[name] = {
+            f'learning rate {rate:g}, regularization {penalty:g}': drawn(
+                kind, ModelFitError, learning_rate=rate, regularization=penalty, iterations=n
+            )
+            for rate, penalty in itertools.product(*grid)
+        }
+    return found
+
+
+def chosen(title, method, train, others) -> str:
     "The setting with the best recall@20 on a tenth of the training pairs."
-    trials = methods()[method]
+    trials = methods(others)[method]
     if len(trials) == 1:
         return next(iter(trials))
     pairs = np.column_stack(train.nonzero())
@@ -140,10 +215,10 @@ def chosen(title, method, train) -> str:
     return best
 
 
-def final(title, method, name) -> dict:
+def final(title, method, name, others) -> dict:
     "Both measures of each user, and seconds, after a fit to all training pairs."
     train, test = sets((title,))[title]
-    make = methods()[method][name]
+    make = methods(others)[method][name]
     make(train)
     score, seconds = make(train)
     rows, _, found = measures_by_row(score, test, train, MEASURES)
@@ -156,14 +231,13 @@ def final(title, method, name) -> dict:
     )
 
 
-def race(titles, base, script) -> list[dict]:
+def race(titles, base, others=False) -> Iterator[dict]:
     "Rows of all methods on the sets; differences are to the method `base`."
-    rows = []
     for title, (train, _) in sets(titles).items():
         ended = {}
-        for method, trials in methods().items():
-            name = chosen(title, method, train)
-            args = machine.fresh, script, 'final', title, method, name
+        for method, trials in methods(others).items():
+            name = chosen(title, method, train, others)
+            args = machine.fresh, __file__, 'final', title, method, name, others
             ended[method] = machine.kept(f'{title} {method}', *args)
             ended[method]['peer'] = name + f', best of {len(trials)}' * (len(trials) > 1)
         for method, told in ended.items():
@@ -183,9 +257,12 @@ def race(titles, base, script) -> list[dict]:
                 if method != base:
                     more = values - np.array(ended[base][measure])
                     row |= difference(f'{short}_difference', more)
-            rows.append(row)
-    return rows
+            yield row
 
 
-def main() -> list[dict]:
-    return race(tuple(SETS), BASE, __file__)
+def main() -> Iterator[dict]:
+    return race(tuple(SETS), BASE)
+
+
+def similarity_others() -> Iterator[dict]:
+    return race(('MovieLens-100K', 'Wikipedia links'), DEFAULT, others=True)

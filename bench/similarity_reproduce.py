@@ -23,12 +23,10 @@ thread and float32.
 from __future__ import annotations
 
 import os
-import sys
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import machine
 import numpy as np
@@ -182,11 +180,7 @@ def best_of(trials, valid, kept) -> tuple:
 def als_trials():
     """Settings of implicit's ALS, if it is there: in this environment or in that of the rivals,
     whose libraries come last."""
-    sys.path += [
-        str(folder)
-        for folder in Path(machine.peer_at('main')).parent.parent.glob('lib/python*/site-packages')
-        if machine.peer_at('main')
-    ]
+    machine.lend_peers()
     try:
         from implicit.als import AlternatingLeastSquares
     except ImportError:

@@ -14,9 +14,9 @@ of 3,000 classes, on easy ones at 10, at 100 and at the rate that is best in one
 quarter of the rows (`exact SGD, a quarter`). The rates are chosen on the rows that judge, for all
 solvers alike. Seconds are those of the epochs alone.
 
-`softmax_crossing_others`: LinearSVC, and Adagrad in PyTorch, which is ahead in `softmax_race.py`,
-the gradient by hand, 256 rows a step. `softmax_crossing_large`: 30,000 and 100,000 classes.
-`softmax_crossing_auto`: what `SoftmaxClassifier()` takes on such rows.
+`softmax_crossing_others`: LinearSVC, and Adagrad in PyTorch, the gradient by hand, 256 rows a step.
+`softmax_crossing_large`: 30,000 and 100,000 classes. `softmax_crossing_auto`: what
+`SoftmaxClassifier()` takes on such rows.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def torch_run(task, rows, c, epochs) -> dict:
 
 
 def torch_epochs(path: str, rate: float, epochs: int) -> dict:
-    "Softmax with its gradient by hand, as in `softmax_race.py`; the rate falls to a fiftieth."
+    "Softmax with its gradient by hand; the rate falls to a fiftieth."
     import torch  # type: ignore[import-not-found]
 
     torch.set_num_threads(1)

@@ -15,18 +15,25 @@ holds no measured number. A row of the table is
     measure = "top_1"                  # with its name in `measured`: a column that both report, if
                                        # they do not end alike; the higher the better
     memory = true                      # whether peak_mb is that of each method alone
-    best = "log_loss < 0.1"            # of several settings the fastest that gets there counts, on
-                                       # both sides; who never does was stopped, at its longest
     [[race.why]]
     where = "digits.*lbfgs.*time"      # regular expression over "task | peer | time", memory or
                                        # quality in the last place
     text = "one or two sentences"
+
+and a task, whose best methods of ours and of others stand side by side, is
+
+    [[task]]
+    results = ["bound_tagger"]         # docs/results/NAME.csv, several where methods are in many
+    tasks = "1000 objects"             # how its name begins, where not all of them count
+    measure = "f1"                     # what is judged
+    ours = "LinearChainCRF$"           # regular expressions of methods, as they come and tuned,
+    others_tuned = "CRFsuite, tuned"   # too: ours_tuned, others
 """
 
 from __future__ import annotations
 
 import csv
-import json
+import io
 import math
 import re
 import tomllib
@@ -37,6 +44,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, RACES = ROOT / 'docs' / 'results', ROOT / 'docs' / 'races.toml'
 TIE = 0.95  # a ratio from here to its inverse is a draw
+KINDS = 'ours', 'ours_tuned', 'others', 'others_tuned'
 CHAPTERS = dict(
     core='Foundations', softmax='Softmax', similarity='Similarity', ordinal='Ordinal', bound='Bound'
 )
@@ -51,7 +59,7 @@ class Line(NamedTuple):
     peer: str
     to: str
     time: float | None  # seconds of the peer over ours; None where one of them never got there
-    at_least: bool  # the peer was stopped, or never got there: `time` is a lower bound, or unknown
+    missed: bool  # the peer never got there
     memory: float | None  # peak memory of the peer over ours
     quality: tuple[float, float] | None  # ours, theirs
     script: str
@@ -66,12 +74,9 @@ class Line(NamedTuple):
     def lost(self) -> list[str]:
         "In what the peer is ahead: time, memory, quality."
         worse = self.quality is not None and self.quality[0] < self.quality[1] * (1 - 1e-3)
-        slow = self.time is not None and self.time < TIE and not self.at_least
-        return (
-            ['time'] * slow
-            + ['memory'] * (self.memory is not None and self.memory < TIE)
-            + ['quality'] * worse
-        )
+        slow = self.time is not None and self.time < TIE
+        heavy = self.memory is not None and self.memory < TIE
+        return ['time'] * slow + ['memory'] * heavy + ['quality'] * worse
 
     def why(self, aspect: str) -> str:
         return next(
@@ -88,12 +93,6 @@ def table(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def story(name: str) -> dict:
-    "How a result came about."
-    path = RESULTS / f'{name}.json'
-    return json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
-
-
 def fits(row: dict[str, str], selector: str) -> bool:
     "Whether a row has all that `column=regular expression & ...` asks for."
     return all(
@@ -103,42 +102,13 @@ def fits(row: dict[str, str], selector: str) -> bool:
 
 
 def number(text: str) -> float | None:
-    text = text.lstrip('>')
     return float(text) if re.fullmatch(r'[\d.]+(e[+-]?\d+)?', text) else None
-
-
-def best_of(rows: list[dict[str, str]], rule: str) -> list[dict[str, str]]:
-    """The fastest of several settings that gets there; where none does, the longest try, as a lower
-    bound."""
-    column, _, goal = rule.partition(' < ')
-    grouped: dict[tuple, list] = {}
-    for row in rows:
-        if row[column]:
-            grouped.setdefault((row['task'], row['threads']), []).append(
-                (not float(row[column]) < float(goal), row)
-            )
-    best = []
-    for group in grouped.values():
-        there = [row for missed, row in group if not missed]
-        if there:
-            best.append(min(there, key=lambda row: float(row['seconds'])))
-        else:
-            best.append(
-                (last := max((row for _, row in group), key=lambda row: float(row['seconds'])))
-                | dict(seconds=f'>{last["seconds"]}')
-            )
-    return best
 
 
 def lines_of(race: dict[str, Any]) -> list[Line]:
     "Every pairing of a race that the result holds."
     rows, found = table(race['script']), []
     ours, rivals = ([row for row in rows if fits(row, race[key])] for key in ('ours', 'rivals'))
-    if 'best' in race:
-        ours, rivals = (
-            [row for row in best_of(side, race['best']) if number(row['seconds'])]
-            for side in (ours, rivals)
-        )
     common: dict[str, Any] = {
         key: race.get(key, '') for key in ('chapter', 'method', 'to', 'script')
     }
@@ -151,22 +121,16 @@ def lines_of(race: dict[str, Any]) -> list[Line]:
             if any(other[key] != mine[key] for key in ('task', 'threads')):
                 continue
             a, b = number(mine['seconds']), number(other['seconds'])
-            heavy = (
-                [number(row['peak_mb']) for row in (mine, other)]
-                if race.get('memory')
-                else [None, None]
-            )
-            reached = (
-                [number(row[race['measure']]) for row in (mine, other)] if 'measure' in race else []
-            )
+            pair, measure = (mine, other), race.get('measure', '')
+            heavy = [number(row['peak_mb']) if race.get('memory') else None for row in pair]
+            reached = [number(row.get(measure, '')) for row in pair]
             found.append(
                 Line(
-                    peer=race.get('peer_name') or other[race.get('peer', 'method')],
+                    peer=other[race.get('peer', 'method')],
                     time=b / a if a and b else None,
-                    at_least=other['seconds'].startswith('>')
-                    or bool(a and not b and not race.get('memory')),
+                    missed=bool(a and not b and not race.get('memory')),
                     memory=heavy[1] / heavy[0] if heavy[0] and heavy[1] else None,
-                    quality=(reached[0], reached[1]) if reached and None not in reached else None,
+                    quality=None if None in reached else (reached[0], reached[1]),
                     task=mine['task'],
                     threads=mine['threads'],
                     **common,
@@ -211,12 +175,10 @@ def plain(value: float) -> str:
 def told(line: Line) -> str:
     "The time column."
     if line.time is None:
-        return 'the peer does not get there' if line.at_least else ''
+        return 'the peer does not get there' if line.missed else ''
     if 'time' in line.lost():
         return f'**{plain(line.time)}** [why](#{anchor(line)})'
-    if line.time < 1 / TIE and not line.at_least:
-        return f'{plain(line.time)}, a draw'
-    return ('at least ' * line.at_least) + f'{plain(line.time)}'
+    return plain(line.time) + ', a draw' * (line.time < 1 / TIE)
 
 
 def told_memory(line: Line) -> str:
@@ -245,22 +207,30 @@ def cell(text: str) -> str:
     return ' '.join(text.split()).replace('|', '\\|')
 
 
-def head(title: str, description: str) -> list[str]:
-    said = dict(title=json.dumps(title), description=json.dumps(description))
-    lines = [f'{name}: {text}' for name, text in (said | {'toc-depth': 2}).items()]
-    return ['---', *lines, '---', '']
-
-
-def grid(columns: str, rows, kind: str = 'races') -> list[str]:
+def grid(columns: str, rows, kind: str = 'races') -> str:
     "A table, from the names of its columns and the cells of its rows."
-    n = columns.count(' | ') + 1
     lines = [f'| {" | ".join(row)} |' for row in rows]
-    return [f'::: {{.{kind}}}', f'| {columns} |', '|---' * n + '|', *lines, ':::', '']
+    between = '|---' * (columns.count(' | ') + 1) + '|'
+    return '\n'.join([f'::: {{.{kind}}}', f'| {columns} |', between, *lines, ':::', ''])
 
 
-def race_figure(found: list[Line], path: Path) -> str:
-    """Time ratios, a line for each method and a dot for each race; what it shows, in words. With
-    twice the dots of a screen and few colors, so few bytes."""
+def filled(name: str, **values) -> str:
+    "A page from its template."
+    import jinja2
+
+    make = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(ROOT / 'docs/templates/results'),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return make.get_template(f'{name}.md').render(dict(grid=grid) | values)
+
+
+def race_figure(found: list[Line]) -> tuple[str, bytes]:
+    """Time ratios, a line for each method and a dot for each race: what it shows, in words, and the
+    picture. With twice the dots of a screen and few colors, so few bytes."""
     import matplotlib
     from PIL import Image
 
@@ -279,15 +249,8 @@ def race_figure(found: list[Line], path: Path) -> str:
         zip(CHAPTERS, ('#666666', '#1b6ca8', '#b8552c', '#3a7d44', '#7a4f9a'), strict=True)
     )
     for line in shown:
-        axes.scatter(
-            [line.time],
-            [methods.index(line.method)],
-            color=colors[line.chapter],
-            s=24,
-            alpha=0.6,
-            linewidths=0,
-            marker='>' if line.at_least else 'o',
-        )
+        place, look = methods.index(line.method), dict(s=24, alpha=0.6, linewidths=0)
+        axes.scatter([line.time], [place], color=colors[line.chapter], **look)
     for chapter in dict.fromkeys(line.chapter for line in shown):
         axes.plot([], [], 'o', color=colors[chapter], label=CHAPTERS[chapter])
     figure.legend(fontsize=9, loc='outside lower center', ncols=3, frameon=False)
@@ -296,15 +259,17 @@ def race_figure(found: list[Line], path: Path) -> str:
     axes.xaxis.set_major_formatter(lambda value, _: f'{value:g}')
     axes.tick_params(top=True, labeltop=True)
     axes.grid(axis='x', alpha=0.3)
-    figure.savefig(path, dpi=216)
-    Image.open(path).quantize(64).save(path, optimize=True)
+    full, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(full, dpi=216)
+    Image.open(full).quantize(64).save(small, 'png', optimize=True)
     ahead = sum(line.time > 1 / TIE for line in shown)
     behind = sum('time' in line.lost() for line in shown)
-    return (
+    words = (
         f'A line for each of {len(methods)} methods and a dot for each race on one thread, on a'
         f' logarithmic axis around 1: ours is faster in {ahead}, the peer in {behind} of'
         f' {len(shown)}.'
     )
+    return words, small.getvalue()
 
 
 WAY = (
@@ -315,8 +280,8 @@ WAY = (
 )
 
 
-def race_table(part: list[Line]) -> list[str]:
-    "A table for each method, under what all its races have in common."
+def race_table(part: list[Line]) -> list[tuple[str, str, list]]:
+    "For each method what all its races have in common, and their rows."
 
     def cells(line):
         task = cell(re.sub(r', p=.*', '', line.task))
@@ -328,17 +293,15 @@ def race_table(part: list[Line]) -> list[str]:
         command = f'[{line.script}](/benchmarks/runs.qmd#{line.script})'
         return task, cell(line.peer), told(line), told_memory(line), command
 
-    text = []
+    found = []
     for method in dict.fromkeys(line.method for line in part):
         mine = [line for line in part if line.method == method]
         goals = [f', to {goal}' for goal in dict.fromkeys(line.to for line in mine) if goal]
-        text += [f'**{cell(method)}**{cell("; ".join(goals))}', '']
-        columns = 'Task | Peer | Time | Memory | make bench name='
-        text += grid(columns, map(cells, mine))
-    return text
+        found.append((cell(method), cell('; '.join(goals)), map(cells, mine)))
+    return found
 
 
-def summary_table(found: list[Line]) -> list[str]:
+def summary_table(found: list[Line]) -> str:
     "One row for each method: how its races went, and the ratios in their middle."
 
     rows = []
@@ -359,52 +322,19 @@ def summary_table(found: list[Line]) -> list[str]:
     return grid(f'{columns} | Quality: no worse, worse', rows)
 
 
-# Results by task: files, tasks, what is judged, and methods of ours and of others, as they come
-# and tuned
-BY_TASK = (
-    (
-        'softmax_defaults',
-        '',
-        'top_1',
-        r'SoftmaxClassifier\(\)$',
-        None,
-        r'(LogisticRegression|LinearSVC)\(\)|naive|nearest',
-        r'.*tuned',
-    ),
-    (
-        'similarity_neighbors similarity_als',
-        '',
-        'recall_20',
-        'SimilarityModel, default',
-        'SimilarityModel, tuned',
-        'popularity',
-        'EASE|item neighbors|implicit, tuned',
-    ),
-    ('ordinal_defaults', '1000 objects', 'test_error', 'default', None, 'cblearn', None),
-    (
-        'bound_tagger',
-        '',
-        'f1',
-        'LinearChainCRF$',
-        'LinearChainCRF, ridge',
-        'CRFsuite, defaults',
-        'CRFsuite, tutorial',
-    ),
-)
-
-
-def task_table() -> list[str]:
+def task_table() -> str:
     "One row for each task: ours and the best other, as they come and tuned, with seconds."
     lines = []
-    for names, only, measure, *kinds in BY_TASK:
-        rows = [row for name in names.split() for row in table(name) if row.get(measure)]
+    for said in spec()['task']:
+        measure, kinds = said['measure'], [said.get(kind) for kind in KINDS]
+        rows = [row for name in said['results'] for row in table(name) if row.get(measure)]
         tasks: dict[str, list] = {}
         for row in rows:
             called = re.split(r', (?:split|seed) |: ', row['task'].removeprefix('als '))[0]
             tasks.setdefault(called, []).append(row)
         for task, mine in tasks.items():
             found = [kind and best(mine, measure, kind) for kind in kinds]
-            if not (task.startswith(only) and found[0] and (found[2] or found[3])):
+            if not (task.startswith(said.get('tasks', '')) and found[0] and any(found[2:])):
                 continue
             both = [one['peak_mb'] for one in (found[0], found[3] or found[2])]
             heavy = ', '.join(f'{one:.0f}' for one in both if one == one)
@@ -429,12 +359,8 @@ def best(rows: list[dict], measure: str, kind: str) -> dict | None:
         return None
     sign = -1 if measure == 'test_error' else 1
     first = max(methods, key=lambda method: sign * mean(method, measure))
-    return dict(
-        method=first,
-        quality=mean(first, measure),
-        seconds=mean(first, 'seconds'),
-        peak_mb=mean(first, 'peak_mb'),
-    )
+    costs = {name: mean(first, name) for name in ('seconds', 'peak_mb')}
+    return dict(method=first, quality=mean(first, measure), **costs)
 
 
 def told_best(one: dict, named: bool) -> str:
@@ -445,137 +371,84 @@ def told_best(one: dict, named: bool) -> str:
     return f'{one["quality"]:.3f}{name}{seconds}'
 
 
-def fold(summary: str, text: list[str]) -> list[str]:
-    "What a reader opens; a link to a place inside opens it too."
-    return [
-        f'<details class="races-fold"><summary>{summary}</summary>',
-        '',
-        *text,
-        '</details>',
-        '',
-    ]
-
-
-def index_page(folder: Path) -> list[str]:
-    found = lines()
-    alt = race_figure(found, folder / 'races.png')
-    text = head(
-        'Measurements', 'Races against other programs: ratios, and where the others win.'
-    ) + [
-        WAY,
-        '',
-        (
-            'A time of 4 means that the peer takes four times as long as ours; below 1 the peer is'
-            ' faster, and the link says why. Memory is read the same way. [Commands, versions and'
-            ' dates](/benchmarks/runs.qmd) stand on a page of their own.'
-        ),
-        '',
-        (
-            'First by task: how well ours and the best of the others do, as they come and with'
-            ' settings chosen on other rows, a mean over splits or seeds; a low test error is good.'
-            ' The best of the others is the best on the rows that judge. Seconds of a tuned method'
-            ' hold the choice of its settings, but not for recall 20.'
-        ),
-        '',
-        *task_table(),
-        *fold('By method: how its races went', summary_table(found)),
-        f'![{alt}](races.png)',
-        '',
-    ]
-    for chapter, title in CHAPTERS.items():
-        part = [line for line in found if line.chapter == chapter]
-        if part:
-            text += [f'## {title}', '', *fold(f'{len(part)} races', race_table(part))]
-    text += [
-        '## Where the others win',
-        '',
-        (
-            f'{sum(bool(line.lost()) for line in found)} of {len(found)} rows, in time, memory or'
-            ' quality.'
-        ),
-        '',
-    ]
-    seen, lost = set(), []
+def lost_races(found: list[Line]) -> list[tuple]:
+    "Where the peer is ahead: marks that rows lead to, method, peers and the reason."
+    seen: set[str] = set()
+    rows = []
     for (method, why), group in reasons(found).items():
         names = '; '.join(
             f'{cell(line.peer)} on {cell(re.split(": |, p=", line.task)[0])}'
             + ('' if aspect == 'time' else f' ({aspect})')
             for line, aspect in group
         )
-        marks = [
-            mark for mark in dict.fromkeys(anchor(line) for line, _ in group) if mark not in seen
-        ]
+        marks = [mark for mark in dict.fromkeys(anchor(line) for line, _ in group)]
+        rows.append(([mark for mark in marks if mark not in seen], cell(method), names, why))
         seen |= set(marks)
-        lost += [
-            ''.join(f'[]{{#{mark}}}' for mark in marks)
-            + f'**{cell(method)}**, behind {names}. {why}',
-            '',
-        ]
-    return text + fold(f'{len(reasons(found))} reasons', lost)
+    return rows
 
 
-RUNS = """`make bench` runs what has changed since it was last measured and takes minutes, `make
-bench full=1` runs everything, `make bench name=...` one script. Rivals live in environments of
-their own, with the pins of `bench/peers`. Peak memory is that of the process that a row was
-measured in."""
-
-
-def runs_page() -> list[str]:
+def run_rows() -> list[tuple]:
+    "How each result came about."
     import freshness
 
-    old, lines = freshness.old(), []
+    old, rows = freshness.old(), []
     for path in sorted(RESULTS.glob('*.csv')):
-        rows, how = table(path.stem), story(path.stem)
+        lines, how = table(path.stem), freshness.story(path.stem)
         rivals = '; '.join(how.get('rivals', {}).values())
         command = how.get('command') or f'make bench name={path.stem}'
-        versions = max((row['versions'] for row in rows), key=len, default='')
+        versions = max((row['versions'] for row in lines), key=len, default='')
         versions += f'; rivals: {rivals}' if rivals else ''
         since = f'earlier: {len(old[path.stem])} files changed since' if path.stem in old else ''
         where = cell(f'{how["machine"]}, {how["cores"]} cores') if how else ''
-        date = max((row['date'] for row in rows), default='')
+        date = max((row['date'] for row in lines), default='')
         name, since = f'[{path.stem}]{{#{path.stem}}}', since or 'as it stands'
-        lines.append((name, f'`{command}`', since, where, cell(versions), date))
-    title = 'How each measurement came about, and the command that repeats it.'
-    columns = 'Result | Repeat | Code | Measured on | Versions | Date'
-    return [*head('Commands and versions', title), WAY, '', RUNS, '', *grid(columns, lines)]
+        rows.append((name, f'`{command}`', since, where, cell(versions), date))
+    return rows
 
 
-def live_page() -> list[str]:
+def live_page() -> str:
     "What became of each page in the browser, and the cells that cannot run there."
-    title = "How long each lesson and guide takes where it runs in the reader's browser, and what"
-    columns = 'Page | Cells that run | First output, s: cold, cached | CPU s to it | Whole page, s'
+    import freshness
+
     left_out: dict[str, list[str]] = {}
-    lines = []
+    rows = []
     for row in table('live_pages'):
         if row['cell']:
             left_out.setdefault(row['method'], []).append(row['task'])
             continue
         first = f'{row["ran"]} of {row["cells"]}', f'{row["first_cold"]}, {row["first_warm"]}'
         rest = [row[name] for name in ('cpu_first', 'seconds', 'cpu_seconds', 'peak_mb')]
-        lines.append((f'[{row["method"]}](/{row["method"]}.html)', *first, *rest))
-    text = head('Pages in the browser', f'{title} cannot run there.')
-    text += [
-        story('live_pages').get('how', ''),
-        '',
-        *grid(f'{columns} | CPU s | Memory, MB', lines),
+        rows.append((f'[{row["method"]}](/{row["method"]}.html)', *first, *rest))
+    counted = {
+        name: [f'{why.count(one)} {cell(one)}' for one in dict.fromkeys(why)]
+        for name, why in left_out.items()
+    }
+    how = freshness.story('live_pages').get('how', '')
+    return filled('live', how=how, rows=rows, left_out=counted)
+
+
+def write_pages() -> dict[str, str | bytes]:
+    "The pages of measurements, and their picture."
+    found = lines()
+    alt, picture = race_figure(found)
+    by_chapter = [
+        (title, [line for line in found if line.chapter == chapter])
+        for chapter, title in CHAPTERS.items()
     ]
-    text += ['## Cells that cannot run', '']
-    for name, reasons in left_out.items():
-        counted = {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
-        said = '; '.join(f'{count} {cell(reason)}' for reason, count in counted.items())
-        text.append(f'- {name}: {said}')
-    return [*text, '']
-
-
-def write_pages(folder: Path) -> list[str]:
-    "Write the pages and give their sidebar."
-    folder.mkdir(parents=True)
-    pages = dict(index=index_page(folder), runs=runs_page())
-    if table('live_pages'):
-        pages['live'] = live_page()
-    for name, text in pages.items():
-        (folder / f'{name}.qmd').write_text('\n'.join(text) + '\n', encoding='utf-8')
-    return [f'benchmarks/{name}.qmd' for name in pages]
+    index = filled(
+        'benchmarks',
+        way=WAY,
+        tasks=task_table(),
+        summary=summary_table(found),
+        alt=alt,
+        chapters=[(title, part) for title, part in by_chapter if part],
+        races=race_table,
+        lost=sum(bool(line.lost()) for line in found),
+        total=len(found),
+        reasons=lost_races(found),
+    )
+    runs = filled('runs', way=WAY, rows=run_rows())
+    return {'index': index, 'runs': runs, 'live': live_page(), 'races.png': picture}
 
 
 if __name__ == '__main__':

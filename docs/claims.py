@@ -179,17 +179,8 @@ def run(path: Path, claims: list[str], seeds=SEEDS, refresh=False) -> list[Claim
     text = ''.join(''.join(out.get('text', '')) for out in outputs)
     found = json.loads(re.search(r'^claims (.*)$', text, re.M)[1])
     page, digest = name_of(path), notebooks.code_hash(notebooks.read(path))
-    return [
-        Claim(
-            page,
-            name,
-            sum(one['holds'] for one in found[name]),
-            len(seeds),
-            span(found[name]),
-            digest,
-        )
-        for name in claims
-    ]
+    held = {name: sum(one['holds'] for one in found[name]) for name in claims}
+    return [Claim(page, name, held[name], len(seeds), span(found[name]), digest) for name in claims]
 
 
 def name_of(path: Path) -> str:

@@ -19,18 +19,8 @@ import addresses  # noqa: E402
 project = 'extreme_opt'
 author = 'The extreme_opt authors'
 version = release = addresses.version()
-extensions = [
-    'book',
-    'reference',
-    'gates',
-    'live',
-    'myst_nb',
-    'sphinx.ext.autodoc',
-    'sphinx.ext.autosummary',
-    'sphinx.ext.mathjax',
-    'numpydoc',
-    'sphinx_copybutton',
-]
+extensions = 'book reference gates live myst_nb numpydoc sphinx_copybutton'.split()
+extensions += [f'sphinx.ext.{name}' for name in ('autodoc', 'autosummary', 'mathjax')]
 repository_url, html_baseurl = addresses.of()  # empty: no links to it, no launch buttons
 
 # Notebooks: saved outputs only

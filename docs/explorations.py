@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import benchmarks  # noqa: E402
 import notebooks  # noqa: E402
 
 KINDS = dict(frames='page and lab', live='lab')
@@ -145,40 +146,12 @@ def dull(settings, pictures, least=0.02, empty=0.1):
     ]
 
 
-def page(found, page_name, chapters):
+def page(found, page_name, names):
     "The list as a page of the site."
-    rows = [
-        '---',
-        'title: Explorations',
-        'description: Every figure that moves, with the question it answers.',
-        '---',
-        '',
-        (
-            f'{len(found)} figures have sliders. Most of them move on the page itself; a few draw'
-            ' anew in the lab, where Python runs (`make lab`). All of them work with the arrow'
-            ' keys.'
-        ),
-        '',
-    ]
-    seen = None
-    for one in found:
-        home = page_name(one.page)
-        chapter = chapters.get(home.parent.name, home.parent.name.capitalize())
-        if chapter != seen:
-            rows += [
-                '',
-                f'## {chapter}',
-                '',
-                '| Page | Question | Knobs | Moves in |',
-                '|---|---|---|---|',
-            ]
-        seen = chapter
-        question = (one.question or one.section).replace('|', r'\|')
-        rows.append(
-            f'| [{one.title}](/{home.as_posix()}) | {question} |'
-            f' {", ".join(knob.replace("_", " ") for knob in one.knobs)} | {one.kind} |'
-        )
-    return '\n'.join(rows) + '\n'
+    chapters = []
+    for folder, part in itertools.groupby(found, lambda one: page_name(one.page).parent.name):
+        chapters.append((names.get(folder, folder.capitalize()), list(part)))
+    return benchmarks.filled('explorations', found=found, chapters=chapters, page_name=page_name)
 
 
 def main():

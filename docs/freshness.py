@@ -20,20 +20,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / 'docs' / 'results'
-HARNESS = {
-    'run',
-    'machine',
-    'memory',
-}  # helpers of bench/ that measure: a change there makes no result old
+# helpers of bench/ that measure: a change there makes no result old
+HARNESS = {'run', 'machine', 'memory'}
 
 
 def names() -> list[str]:
     return sorted(path.stem for path in RESULTS.glob('*.csv'))
 
 
-def story(name: str) -> dict:
+def story(name: str, folder: Path = RESULTS) -> dict:
     "How the rows of a result came about; empty where that is not known."
-    path = RESULTS / f'{name}.json'
+    path = folder / f'{name}.json'
     return json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
 
 
@@ -62,20 +59,11 @@ def touched(script: Path, root: Path = ROOT) -> list[str]:
         for listed in re.findall(r'from extreme_opt import ([\w, ]+)', text):
             packages |= set(re.split(r',\s*', listed.split(' as ')[0].strip()))
         near = re.findall(r'^\s*(?:import|from) (\w+)', text, flags=re.M)
-        queue += [
-            script.parent / f'{name}.py'
-            for name in near
-            if name not in HARNESS and (script.parent / f'{name}.py').exists()
-        ]
-    if not packages:
-        return (
-            sorted(path.relative_to(root).as_posix() for path in scripts)
-            + ['extreme_opt'] * (root / 'extreme_opt').is_dir()
-        )
-    packages.add('core')  # every chapter stands on it
-    there = [
-        f'extreme_opt/{name}' for name in sorted(packages) if (root / 'extreme_opt' / name).is_dir()
-    ]
+        beside = [script.parent / f'{name}.py' for name in near if name not in HARNESS]
+        queue += [one for one in beside if one.exists()]
+    # every chapter stands on the core; a script that names none may use all
+    used = [f'extreme_opt/{name}' for name in sorted({*packages, 'core'})]
+    there = [name for name in (used if packages else ['extreme_opt']) if (root / name).is_dir()]
     return sorted(path.relative_to(root).as_posix() for path in scripts) + there
 
 

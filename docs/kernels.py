@@ -17,26 +17,12 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-COMMON = (
-    'ipykernel.kernelapp',
-    'ipywidgets',
-    'matplotlib.backends.backend_agg',
-    'matplotlib.figure',
-    'numba',
-    'pandas',
-    'scipy.optimize',
-    'scipy.sparse.linalg',
-    'scipy.stats',
-    'sklearn.datasets',
-    'sklearn.linear_model',
-    'sklearn.model_selection',
-    'extreme_opt.bound',
-    'extreme_opt.data',
-    'extreme_opt.ordinal',
-    'extreme_opt.show',
-    'extreme_opt.similarity',
-    'extreme_opt.softmax',
-)
+COMMON = [
+    *'ipykernel.kernelapp ipywidgets matplotlib.backends.backend_agg matplotlib.figure'.split(),
+    *'numba pandas scipy.optimize scipy.sparse.linalg scipy.stats sklearn.datasets'.split(),
+    *'sklearn.linear_model sklearn.model_selection'.split(),
+    *(f'extreme_opt.{name}' for name in 'bound data ordinal show similarity softmax'.split()),
+]
 
 
 # ------------------------------------------------------------------------ in the process that forks
@@ -102,13 +88,14 @@ class Server:
 
 
 _lock = threading.Lock()
+KERNELS_OWN = 'PYTEST', 'JPY', 'EXTREME_OPT_DRAFT'  # what no module reads when it is imported
 _servers: list[Server] = []
 
 
 def _fork(argv: list[str], env: dict[str, str], cwd: str) -> int:
     """A kernel's process id. What modules read when they are imported depends on the environment,
     so another one means another server."""
-    same = {name: value for name, value in env.items() if not name.startswith(('PYTEST', 'JPY'))}
+    same = {name: value for name, value in env.items() if not name.startswith(KERNELS_OWN)}
     with _lock:
         if not _servers or _servers[-1].env != same:
             while _servers:

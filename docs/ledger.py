@@ -35,6 +35,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import copy
+import functools
 import hashlib
 import importlib
 import io
@@ -99,14 +100,15 @@ def numbered(chapter: str) -> list[str]:
     ]
 
 
+def table_of(chapter: str) -> dict:
+    return tomllib.loads((ROOT / f'docs/ledger/{chapter}.toml').read_text(encoding='utf-8'))
+
+
 def rows(chapters=CHAPTERS) -> list[Row]:
     "The rows of the ledger in the order of the files."
     found = []
     for chapter in chapters:
-        path = ROOT / f'docs/ledger/{chapter}.toml'
-        if not path.exists():
-            continue
-        table = tomllib.loads(path.read_text(encoding='utf-8'))
+        table = table_of(chapter)
         unnumbered = [
             dict(id=label, verdict='ours', **(told if isinstance(told, dict) else dict(what=told)))
             for label, told in table.get('ours', {}).items()
@@ -118,15 +120,9 @@ def rows(chapters=CHAPTERS) -> list[Row]:
                     f'docs/ledger/{chapter}.toml, row {number}: needs id, what and verdict, knows'
                     f' {", ".join(Row._fields)}; has {", ".join(entry)}'
                 )
-            entry = {
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in entry.items()
-            }
-            found.append(
-                Row(
-                    **{'check': entry['id'] if entry['verdict'] != 'not checkable' else '', **entry}
-                )
-            )
+            lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
+            check = entry['id'] if entry['verdict'] != 'not checkable' else ''
+            found.append(Row(**dict(check=check) | entry | lists))
     return found
 
 
@@ -167,6 +163,7 @@ def thing(name: str):
 def faults(chapters=CHAPTERS) -> list[str]:
     "What does not fit: one line each, with the way out."
     table, where, wrong = rows(chapters), cells(), []
+    known = sources_of(table)
     seen: set[str] = set()
     for row in table:
         at = f'docs/ledger/{row.chapter}.toml, {row.id}'
@@ -177,36 +174,22 @@ def faults(chapters=CHAPTERS) -> list[str]:
             wrong.append(f'{at}: verdict {row.verdict!r}; say one of {", ".join(VERDICTS)}')
         if row.verdict in ('conditional', 'refuted', 'not checkable') and not row.reason:
             wrong.append(f'{at}: {row.verdict}, so say why in `reason`')
-        if row.verdict != 'not checkable':
-            if row.check not in where:
-                wrong.append(
-                    f'{at}: no cell carries `# check: {row.check}`; label one or say `not'
-                    ' checkable` with the reason'
-                )
-            elif not asserts(
-                notebooks.source(
-                    notebooks.read(notebooks.NBS / where[row.check].path)['cells'][
-                        where[row.check].index
-                    ]
-                )
-            ):
-                wrong.append(f'{at}: the cell `# check: {row.check}` asserts nothing')
-            else:
-                wrong += [
-                    f'{at}: {said}'
-                    for change in row.mutants
-                    if (said := _misplaced(change, where[row.check]))
-                ]
+        if row.verdict != 'not checkable' and row.id not in known:
+            wrong.append(
+                f'{at}: no cell carries `# check: {row.check}`; label one or say `not checkable`'
+                ' with the reason'
+            )
+        elif row.verdict != 'not checkable' and not asserts(known[row.id]):
+            wrong.append(f'{at}: the cell `# check: {row.check}` asserts nothing')
+        elif row.verdict != 'not checkable':
+            said = (_misplaced(change, where[row.check]) for change in row.mutants)
+            wrong += [f'{at}: {one}' for one in said if one]
         for name in row.names:
             if thing(name) is None:
                 wrong.append(f'{at}: there is no extreme_opt.{name}; mend `names`')
     told = {row.check for row in table} | {row.id for row in table}
     for label, place in where.items():
-        if (
-            label.split('-')[0] in chapters
-            and (ROOT / f'docs/ledger/{label.split("-")[0]}.toml').exists()
-            and label not in told
-        ):
+        if label.split('-')[0] in chapters and label not in told:
             wrong.append(
                 f'nbs/{place.path}, cell {place.index + 1}: `# check: {label}` has no row in the'
                 ' ledger; add one'
@@ -216,16 +199,12 @@ def faults(chapters=CHAPTERS) -> list[str]:
 
 def _misplaced(change: str, place: Place) -> str:
     "Why a change by hand cannot be made on the page of its check; nothing where it can."
-    texts = [
-        notebooks.source(cell)
-        for cell in notebooks.read(notebooks.NBS / place.path)['cells'][: place.index + 1]
-        if cell['cell_type'] == 'code'
-    ]
+    page = notebooks.read(notebooks.NBS / place.path)['cells'][: place.index + 1]
+    texts = [notebooks.source(cell) for cell in page if cell['cell_type'] == 'code']
     old = change.partition('=>')[0].strip()
+    holds = (text for text in reversed(texts) if mutation.places(text, old))
     try:
-        mutation.by_hand(
-            next((text for text in reversed(texts) if mutation.places(text, old)), ''), change
-        )
+        mutation.by_hand(next(holds, ''), change)
     except ValueError as error:
         return f'{error}; mend `mutants`'
     return ''
@@ -244,32 +223,8 @@ PAPERS = {
     ),
     'bound': 'Y. Pan, *From bound majorization to stochastic bound majorization*',
 }
-# A box that hides the rows of the tables below it that lack one of its words.
-FINDER = """```{=html}
-<p><input class="ledger-finder" type="search" placeholder="Find a number, a word, a verdict"
-  aria-label="Find a row"
-  style="width: 100%; max-width: 26rem; font: inherit; color: inherit; background: transparent;
-  border: 1px solid currentColor; border-radius: .3rem; padding: .3rem .6rem"></p>
-<script>
-document.querySelector('.ledger-finder').addEventListener('input', event => {
-  const words = event.target.value.toLowerCase().split(/\\s+/).filter(Boolean);
-  for (const row of document.querySelectorAll('.ledger tbody tr'))
-  {
-    const text = row.textContent + ' ' + (row.querySelector('[id]')?.id ?? '');
-    row.hidden = !words.every(word => text.toLowerCase().includes(word));
-  }
-});
-</script>
-```"""
-KINDS = dict(
-    prop='Proposition',
-    lemma='Lemma',
-    theorem='Theorem',
-    corollary='Corollary',
-    alg='Algorithm',
-    table='Table',
-    fig='Figure',
-)
+KINDS = dict(prop='Proposition', alg='Algorithm', fig='Figure')  # others by their own name
+WEIGHTS = {3: 'A result changes', 2: 'A formula changes', 1: 'Slips of the pen'}
 
 
 class Slip(NamedTuple):
@@ -289,23 +244,12 @@ def errata() -> list[Slip]:
     "The papers' slips, in the order of the files."
     found, where = [], {label.lower(): label for label in cells()}
     for chapter in CHAPTERS:
-        path = ROOT / f'docs/ledger/{chapter}.toml'
-        if not path.exists():
-            continue
         by_row = {
             word: row.check for row in rows([chapter]) for word in row.erratum.split(', ') if word
         }
-        for entry in tomllib.loads(path.read_text(encoding='utf-8')).get('slip', []):
-            found.append(
-                Slip(
-                    **{
-                        'check': where.get(f'{chapter}-{entry["id"]}'.lower())
-                        or by_row.get(entry['id'], ''),
-                        'chapter': chapter,
-                        **entry,
-                    }
-                )
-            )
+        for entry in table_of(chapter).get('slip', []):
+            known = where.get(f'{chapter}-{entry["id"]}'.lower()) or by_row.get(entry['id'], '')
+            found.append(Slip(**dict(check=known, chapter=chapter) | entry))
     return found
 
 
@@ -323,13 +267,13 @@ def told_on(slip: Slip) -> Path | None:
 def number(row_id: str) -> str:
     "`softmax-25` -> (25), `softmax-prop1` -> Proposition 1."
     rest = row_id.partition('-')[2]
-    if rest.isdigit():
-        return f'({rest})'
-    match = re.fullmatch(r'([a-z]+)(\d+)', rest)
-    return f'{KINDS[match[1]]} {match[2]}' if match and match[1] in KINDS else rest
+    match = re.fullmatch(r'(prop|lemma|theorem|corollary|alg|table|fig)(\d+)', rest)
+    if match:
+        return f'{KINDS.get(match[1], match[1].capitalize())} {match[2]}'
+    return f'({rest})' if rest.isdigit() else rest
 
 
-def score_lines() -> list[str]:
+def scores() -> str:
     """What the last whole run of the mutants said, chapter by chapter, and how many claims were
     measured again."""
     rows_of, older = [], []
@@ -340,53 +284,23 @@ def score_lines() -> list[str]:
         told = (one.rows, one.tried, noticed, one.loosened, one.missed, one.equivalent)
         rows_of.append((chapter, *map(str, told)))
     columns = 'Paper | Rows | Mutants tried | Noticed | Loosen a bound | Missed'
-    lines = [
-        '## How sharp the checks are',
-        '',
-        'An error is put into a formula, a sign, a factor, a power or a pair of indices, and its'
-        ' check is run: it has to fail.',
-        'A bound on one side stays true when it is loosened, so its check cannot notice that; each'
-        ' such row has a mutant that it does notice.',
-        "Mutants that change nothing are not tried; they are listed with a proof on the paper's"
-        ' page.',
-        '',
-        *grid(f'{columns} | Proved to change nothing', rows_of)[:-1],
-    ]
+    said = benchmarks.grid(f'{columns} | Proved to change nothing', rows_of, 'ledger')
     if older:
-        lines += ['', f'{len(older)} rows have changed since that run: {", ".join(older)}.']
-    return lines + ['', *claims_line()]
-
-
-def head(title: str, description: str) -> list[str]:
-    return ['---', f'title: {title}', f'description: {description}', '---', '']
-
-
-def grid(columns: str, rows) -> list[str]:
-    return benchmarks.grid(columns, rows, 'ledger')
-
-
-def put(folder: Path, name: str, lines: list[str]) -> None:
-    (folder / f'{name}.qmd').write_text('\n'.join(lines) + '\n', encoding='utf-8')
-
-
-def claims_line() -> list[str]:
-    "The count that the page on headline claims ends with."
-    for path in notebooks.find():
+        said += f'\n{len(older)} rows have changed since that run: {", ".join(older)}.\n'
+    for path in notebooks.find():  # the count that the page on headline claims ends with
         if path.stem.endswith('what_holds'):
-            said = ''.join(
-                ''.join(out.get('text', ''))
-                for cell in notebooks.read(path)['cells']
-                for out in cell.get('outputs', [])
-            )
-            if found := re.search(r'\d+ claims measured again: [^\n]+', said):
-                return [f'The headline claims: [{found[0]}](/evidence/what_holds.ipynb).']
-    return []
+            shown = [cell.get('outputs') for cell in notebooks.read(path)['cells']]
+            text = json.dumps(shown, ensure_ascii=False)
+            if found := re.search(r'\d+ claims measured again: .+?(?=\\n|")', text):
+                link = f'[{found[0]}](/evidence/what_holds.ipynb)'
+                said += f'\nThe headline claims: {link}.\n'
+    return said
 
 
-def write_pages(folder: Path, page_name, names: dict) -> list:
-    "Write the ledger's pages and give their sidebar; `names` says where the reference has a name."
-    folder.mkdir(parents=True)
+def write_pages(page_name, names: dict) -> dict[str, str]:
+    "The ledger's pages; `names` says where the reference has a name."
     where, table, slips = cells(), rows(), errata()
+    grid = functools.partial(benchmarks.grid, kind='ledger')
 
     def link(label):
         if label not in where:
@@ -398,14 +312,10 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
     def entry(name):
         "A name as a link into the reference; an inherited method leads to its class."
         owner, _, last = name.rpartition('.')
-        short = (
-            f'{owner.rpartition(".")[2]}.{last}' if owner.rpartition('.')[2][:1].isupper() else last
-        )
+        kind = owner.rpartition('.')[2]
+        short = f'{kind}.{last}' if kind[:1].isupper() else last
         target = names.get(f'extreme_opt.{name}') or names.get(f'extreme_opt.{owner}')
         return f'[`{short}`]({target})' if target else f'`{short}`'
-
-    def cell(text):
-        return ' '.join(text.split()).replace('|', '\\|')
 
     def direct(row):
         "A number as a link to its check, or to its row where there is none."
@@ -415,37 +325,22 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
         said = cell(row.what).replace('"', "'").replace('$', '')
         return f'[{number(row.id)}]({target}){{title="{said}"}}'
 
-    bar, count, numbers = ['ledger/index.qmd'], [], []
+    def item(row):
+        verdict = row.verdict + (f' ({row.erratum})' if row.erratum else '')
+        verdict += f': {row.reason}' if row.reason else ''
+        code = ' '.join(map(entry, row.names))
+        mark = f'[{number(row.id)}]{{#{row.id}}}'
+        return mark, cell(row.what), cell(verdict), link(row.check), code
+
+    cell = benchmarks.cell
+    made, counts, numbers = {'index': ''}, [], {}
     for chapter in CHAPTERS:
         part = [row for row in table if row.chapter == chapter]
-        if not part:
-            continue
         order = {item: at for at, item in enumerate(numbered(chapter))}
         part.sort(key=lambda row: order.get(row.id, len(order)))
         printed, ours = (
             [row for row in part if (row.verdict == 'ours') == own] for own in (False, True)
         )
-        items = []
-        for row in printed:
-            verdict = row.verdict + (f' ({row.erratum})' if row.erratum else '')
-            verdict += f': {row.reason}' if row.reason else ''
-            said = cell(row.what), cell(verdict), link(row.check), ' '.join(map(entry, row.names))
-            items.append((f'[{number(row.id)}]{{#{row.id}}}', *said))
-        lines = head(
-            f'"{chapter.capitalize()}: every formula"',
-            'What each numbered item is worth, and the cell that says so.',
-        )
-        lines += [
-            f'The numbers are those of {PAPERS[chapter]}. A click on a check leads to the cell that'
-            ' tests the formula.',
-            '',
-            FINDER,
-            '',
-            *grid('Item | What it says | Verdict | Check | Code', items),
-        ]
-        if ours:
-            facts = [(f'[{cell(row.what)}]{{#{row.id}}}', link(row.check)) for row in ours]
-            lines += ['## Beyond the paper', '', *grid('What | Check', facts)]
         equal = [
             (
                 f'[{number(row.id)}](#{row.id})',
@@ -455,93 +350,40 @@ def write_pages(folder: Path, page_name, names: dict) -> list:
             for row in part
             for change, why in row.equivalent.items()
         ]
-        if equal:
-            lines += [
-                '## Mutants that change nothing',
-                '',
-                'Changes that a check cannot notice, and why. A one-sided bound stays true when it'
-                ' is loosened;',
-                'such a row lists a mutant that it does notice.',
-                '',
-                *grid('Item | Change | Why', equal),
-            ]
-        put(folder, chapter, lines)
-        bar.append(f'ledger/{chapter}.qmd')
-        numbers += [
-            f'### {chapter.capitalize()}',  # without a link, so that contents can name it
-            '',
-            f'[Its table](/ledger/{chapter}.qmd)',
-            '',
-            f'::: {{#{chapter}-numbers .ledger-numbers}}',
-            ' '.join(map(direct, printed)),
-            ':::',
-            '',
-        ]
+        made[chapter] = benchmarks.filled(
+            'ledger_chapter',
+            grid=grid,
+            chapter=chapter,
+            paper=PAPERS[chapter],
+            items=map(item, printed),
+            facts=[(f'[{cell(row.what)}]{{#{row.id}}}', link(row.check)) for row in ours],
+            equal=equal,
+        )
+        numbers[chapter] = map(direct, printed)
         told = [str(sum(row.verdict == verdict for row in part)) for verdict in VERDICTS]
-        count.append((f'[{chapter}](/ledger/{chapter}.qmd)', *told))
-    put(
-        folder,
-        'index',
-        [
-            *head(
-                'The ledger',
-                'Every numbered formula of the four papers, with a verdict you can run.',
-            ),
-            'A reader who wonders about a formula finds it here, with what it is worth and a link'
-            ' to the cell that tests it. A test keeps rows and cells',
-            'together, and puts errors into the formulas to see whether the checks notice: `make'
-            ' ledger` does so for ten random rows.',
-            '',
-            *grid(' | '.join(['Paper', *VERDICTS]), count),
-            '*As printed*: right as it stands. *Corrected*: right once a slip is mended; the'
-            ' [errata](/ledger/errata.qmd) tell which. *Conditional*: right under a',
-            'condition that the row names. *Refuted*: not right, and no small change makes it so.'
-            ' *Ours*: a fact that no paper numbers, checked all the same.',
-            '',
-            *score_lines(),
-            '',
-            '## By number',
-            '',
-            'Every number of a paper, with a link to the cell that tests it. What the formula says'
-            " and what it is worth stands in the paper's own table.",
-            '',
-            *numbers,
-        ],
+        counts.append((f'[{chapter}](/ledger/{chapter}.qmd)', *told))
+    made['index'] = benchmarks.filled(
+        'ledger_index',
+        grid=grid,
+        verdicts=list(VERDICTS),
+        counts=counts,
+        scores=scores(),
+        numbers=numbers,
     )
-    if slips:
-        lines = [
-            *head('Errata', 'Where the print errs, with the smallest numbers that show it.'),
-            'Sorted by consequence. Most are slips of the pen in long and careful derivations;'
-            ' the ideas stand.',
-            '',
-        ]
-        for weight, title in (
-            (3, 'A result changes'),
-            (2, 'A formula changes'),
-            (1, 'Slips of the pen'),
-        ):
-            part = [slip for slip in slips if slip.weight == weight]
-            if not part:
-                continue
-            lines += [f'## {title}', '']
-            for slip in part:
-                said = [
-                    f'[**{slip.chapter} {slip.id}**]{{#{slip.chapter}-{slip.id}}}, {slip.where}.',
-                    f'Printed: {slip.printed}.',
-                    f'Right: {slip.right}.',
-                ]
-                if slip.numbers:
-                    said.append(f'In numbers: {slip.numbers}.')
-                if slip.check:
-                    said.append(f'Checked on {link(slip.check)}.')
-                elif page := told_on(slip):
-                    said.append(
-                        f'Told on [{page.stem.partition("_")[2]}](/{page_name(page).as_posix()}).'
-                    )
-                lines += [' '.join(said), '']
-        put(folder, 'errata', lines)
-        bar.append('ledger/errata.qmd')
-    return bar
+
+    def told(slip):
+        if slip.check:
+            return f'Checked on {link(slip.check)}.'
+        page = told_on(slip)
+        title = page and page.stem.partition('_')[2]
+        return page and f'Told on [{title}](/{page_name(page).as_posix()}).'
+
+    weights = [
+        (title, [(slip, told(slip)) for slip in slips if slip.weight == weight])
+        for weight, title in WEIGHTS.items()
+    ]
+    made['errata'] = benchmarks.filled('ledger_errata', weights=weights)
+    return made
 
 
 # ------------------------------------------------------------------------------------------ running
@@ -600,10 +442,7 @@ class Book:
                 changes.get(check, self.code(check)), f'{check}m{abs(hash(changes.get(check, "")))}'
             )
         except Exception as error:
-            return (
-                f'{type(error).__name__}:'
-                f' {str(error).strip().splitlines()[0] if str(error).strip() else ""}'
-            )
+            return f'{type(error).__name__}: {(str(error).strip() or " ").splitlines()[0]}'
         except KeyboardInterrupt as error:
             if not isinstance(error, _Late):
                 raise
@@ -777,14 +616,10 @@ def keep(scores: list[Score]) -> None:
     kept, table = stored(), rows()
     said = sources_of([score.row for score in scores])
     for score in scores:
-        kept[score.row.id] = dict(
-            tried=score.tried,
-            noticed=score.noticed,
-            loosened=score.loosened,
-            missed=score.tried - score.noticed - score.loosened,
-            of=digest(score.row, said[score.row.id]),
-            **(dict(fault=score.fault) if score.fault else {}),
-        )
+        counts = dict(tried=score.tried, noticed=score.noticed, loosened=score.loosened)
+        counts['missed'] = score.tried - score.noticed - score.loosened
+        fault = dict(fault=score.fault) if score.fault else {}
+        kept[score.row.id] = counts | dict(of=digest(score.row, said[score.row.id])) | fault
     lines = [
         f' {json.dumps(row.id)}: {json.dumps(kept[row.id])}' for row in table if row.id in kept
     ]
@@ -795,6 +630,13 @@ def stored() -> dict[str, dict]:
     return json.loads(SCORES.read_text(encoding='utf-8')) if SCORES.exists() else {}
 
 
+def older(table: list[Row]) -> list[Row]:
+    "Rows without a score, or whose cell or line in the ledger is another since."
+    said, kept = sources_of(table), stored()
+    now = {row.id: digest(row, said.get(row.id, '')) for row in table}
+    return [row for row in table if kept.get(row.id, {}).get('of') != now[row.id]]
+
+
 class Tally(NamedTuple):
     rows: int  # whose cells were run with mutants
     tried: int  # noticed, loosened and missed together
@@ -802,30 +644,18 @@ class Tally(NamedTuple):
     loosened: int  # a one-sided bound that stays true
     missed: int  # the check passes although the formula is wrong
     equivalent: int  # mutants that change nothing, each listed with a proof; not tried
-    older: tuple[
-        str, ...
-    ]  # rows without a score, or whose cell or line in the ledger is another since
+    older: tuple[str, ...]  # rows without a score of their present cell
 
 
 def tally(chapter: str) -> Tally:
     "The last whole run of a chapter's mutants."
     part = [row for row in rows([chapter]) if row.verdict not in ('not checkable', 'ours')]
     kept = stored()
-    said, found = sources_of(part), [kept[row.id] for row in part if row.id in kept]
-    older = tuple(
-        row.id
-        for row in part
-        if kept.get(row.id, {}).get('of') != digest(row, said.get(row.id, ''))
-    )
-    return Tally(
-        len(found),
-        *(
-            sum(one.get(key, 0) for one in found)
-            for key in ('tried', 'noticed', 'loosened', 'missed')
-        ),
-        sum(len(set(row.equivalent) - {'*'}) for row in part),
-        older,
-    )
+    found = [kept[row.id] for row in part if row.id in kept]
+    kinds = 'tried', 'noticed', 'loosened', 'missed'
+    sums = [sum(one.get(key, 0) for one in found) for key in kinds]
+    equal = sum(len(set(row.equivalent) - {'*'}) for row in part)
+    return Tally(len(found), *sums, equal, tuple(row.id for row in older(part)))
 
 
 def report(scores: list[Score]) -> int:
@@ -839,11 +669,6 @@ def report(scores: list[Score]) -> int:
             f' bound, {tried - noticed - loose} are missed'
         )
     return int(any(score.survivors or score.fault for score in scores))
-
-
-def sample(n: int, seed: int, chapters=CHAPTERS) -> list[Row]:
-    able = [row for row in rows(chapters) if row.verdict != 'not checkable']
-    return random.Random(seed).sample(able, min(n, len(able)))
 
 
 def main(argv=None) -> int:
@@ -861,10 +686,6 @@ def main(argv=None) -> int:
         '--seed', type=int, default=1, help='which rows and which mutants (default 1)'
     )
     parser.add_argument(
-        '--every', action='store_true', help=f'every mechanical mutant, not {A_ROW} a row'
-    )
-    parser.add_argument('--rows', nargs='*', help='only these ids')
-    parser.add_argument(
         '--changed',
         action='store_true',
         help='only rows whose cell or line has changed since they were last examined by `all`',
@@ -875,26 +696,14 @@ def main(argv=None) -> int:
         wrong = faults(chapters)
         print('\n'.join(wrong) if wrong else f'{len(rows(chapters))} rows fit their cells')
         return int(bool(wrong))
-    chosen = (
-        sample(args.n, args.seed, chapters)
-        if args.work == 'run'
-        else [row for row in rows(chapters) if row.verdict != 'not checkable']
-    )
-    if args.rows:
-        chosen = [row for row in chosen if row.id in args.rows]
+    chosen = [row for row in rows(chapters) if row.verdict != 'not checkable']
+    if args.work == 'run':
+        chosen = random.Random(args.seed).sample(chosen, min(args.n, len(chosen)))
     if args.changed:
-        said, kept = sources_of(chosen), stored()
-        chosen = [
-            row
-            for row in chosen
-            if kept.get(row.id, {}).get('of') != digest(row, said.get(row.id, ''))
-        ]
-    done = keep if args.work == 'all' and not args.every else lambda scores: None
-    return report(
-        examine(
-            chosen, args.seed, None if args.every else 1 if args.work == 'run' else A_ROW, done=done
-        )
-    )
+        chosen = older(chosen)
+    if args.work == 'run':
+        return report(examine(chosen, args.seed, 1))
+    return report(examine(chosen, args.seed, done=keep))
 
 
 if __name__ == '__main__':

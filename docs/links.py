@@ -10,47 +10,33 @@ import os
 import re
 import sys
 from collections import Counter
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-FETCHED = {
-    ('script', 'src'),
-    ('img', 'src'),
-    ('link', 'href'),
-    ('iframe', 'src'),
-    ('source', 'src'),
-    ('video', 'src'),
-    ('audio', 'src'),
-}
+TAGS = 'script img iframe source video audio'.split()
+FETCHED = {('link', 'href'), *((tag, 'src') for tag in TAGS)}
+# what is text for a browser, though it looks like tags; and colors of code, nine tags of ten
+TEXTS = re.compile('(<script[^>]*>).*?</script>|<!--.*?-->|<span class="[^">]*">|</span>', re.S)
+TAG = re.compile(
+    r"""<([a-z]\w*)((?:\s+[^\s"'>=]+(?:=(?:"[^"]*"|'[^']*'|[^\s"'>]+))?)*)\s*/?>""", re.I
+)
+ATTRIBUTE = re.compile(r"""\s(id|name|href|src|rel)=(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
 
 
-COLORS = re.compile('<span class="[^">]*">|</span>')  # of code: nine tags of ten
-
-
-class Page(HTMLParser):
-    "Collects the ids of a page, its links, and what a browser would fetch for it."
+class Page:
+    "The ids of a page, its links, and what a browser would fetch for it."
 
     def __init__(self, text):
-        super().__init__()
         self.ids, self.links, self.fetched = [], [], []
-        self.feed(COLORS.sub('', text))
-
-    def handle_starttag(self, tag, attrs):
-        attrs = dict(attrs)
-        if attrs.get('id'):
-            self.ids.append(attrs['id'])
-        if tag == 'a' and attrs.get('name'):
-            self.ids.append(attrs['name'])
-        for key in ('href', 'src'):
-            if not attrs.get(key):
-                continue
-            kind = (
-                self.fetched
-                if (tag, key) in FETCHED and attrs.get('rel') not in ('canonical', 'search')
-                else self.links
-            )
-            kind.append(attrs[key])
+        for tag, inside in TAG.findall(TEXTS.sub(r'\1', text)):
+            attrs = {name.lower(): a or b or c for name, a, b, c in ATTRIBUTE.findall(inside)}
+            attrs = {name: unescape(value) for name, value in attrs.items() if value}
+            names = attrs.get('id'), tag == 'a' and attrs.get('name')
+            self.ids += [name for name in names if name]
+            for key in {'href', 'src'} & attrs.keys():
+                known = (tag, key) in FETCHED and attrs.get('rel') not in ('canonical', 'search')
+                (self.fetched if known else self.links).append(attrs[key])
 
 
 def stamp_of(path: Path) -> list[int]:

@@ -12,62 +12,17 @@ import copy
 import re
 from typing import NamedTuple
 
-QUIET_CALLS = {
-    'print',
-    'range',
-    'arange',
-    'linspace',
-    'logspace',
-    'geomspace',
-    'default_rng',
-    'expect_fail',
-    'display',
-    'frames',
-    'log_likely',
-}
-QUIET_WORDS = {
-    'rtol',
-    'atol',
-    'tol',
-    'size',
-    'seed',
-    'figsize',
-    'label',
-    'axis',
-    'keepdims',
-    'minlength',
-    'max_iter',
-    'max_epochs',
-    'err_msg',
-}
-QUIET_METHODS = {
-    'normal',
-    'random',
-    'integers',
-    'choice',
-    'uniform',
-    'standard_normal',
-    'permutation',
-    'exponential',
-    'plot',
-    'set_title',
-    'reshape',
-    'zeros',
-    'ones',
-    'eye',
-}
-
-
-DRAWS = {
-    'normal',
-    'random',
-    'integers',
-    'choice',
-    'uniform',
-    'standard_normal',
-    'permutation',
-    'exponential',
-}
+DRAWS = set('normal random integers choice uniform standard_normal permutation exponential'.split())
+QUIET_CALLS = set(
+    'print range arange linspace logspace geomspace default_rng expect_fail display frames'
+    ' log_likely'.split()
+)
+QUIET_WORDS = set(
+    'rtol atol tol size seed figsize label axis keepdims minlength max_iter max_epochs err_msg'
+    ''.split()
+)
+QUIET_METHODS = DRAWS | set('plot set_title reshape zeros ones eye'.split())
+FUNCTIONS = 'exp log log1p expm1 sqrt softplus omega wright_omega'.split()
 
 
 class Mutant(NamedTuple):
@@ -76,25 +31,15 @@ class Mutant(NamedTuple):
 
 
 def _name(node) -> str:
-    return (
-        node.attr
-        if isinstance(node, ast.Attribute)
-        else node.id
-        if isinstance(node, ast.Name)
-        else ''
-    )
+    return getattr(node, 'attr', '') or getattr(node, 'id', '')
 
 
 def _is_drawn(node) -> bool:
     "Whether random numbers are made here: another sample is no other formula."
+    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
     return any(
-        isinstance(n, ast.Call)
-        and (
-            _name(n.func) in ('default_rng',)
-            or isinstance(n.func, ast.Attribute)
-            and n.func.attr in DRAWS
-        )
-        for n in ast.walk(node)
+        _name(one) == 'default_rng' or isinstance(one, ast.Attribute) and one.attr in DRAWS
+        for one in calls
     )
 
 
@@ -102,19 +47,14 @@ def _is_shape(node) -> bool:
     "A sum of lists or texts, or a whole-number index, is no arithmetic of the formula."
     return any(
         isinstance(part, (ast.List, ast.Tuple, ast.JoinedStr))
-        or isinstance(part, ast.Constant)
-        and isinstance(part.value, (str, bytes))
-        for part in (getattr(node, 'left', None), getattr(node, 'right', None))
+        or isinstance(getattr(part, 'value', None), (str, bytes))
+        for part in (node.left, node.right)
     )
 
 
 def _is_tolerance(node) -> bool:
-    return any(
-        isinstance(part, ast.Constant)
-        and isinstance(part.value, float)
-        and 0 < abs(part.value) < 1e-3
-        for part in (node.left, node.right)
-    )
+    values = (getattr(part, 'value', None) for part in (node.left, node.right))
+    return any(isinstance(value, float) and 0 < abs(value) < 1e-3 for value in values)
 
 
 def _changes(node):
@@ -128,79 +68,53 @@ def _changes(node):
         if isinstance(node.op, ast.Pow):
             yield node.left
         if isinstance(node.op, ast.MatMult):
-            yield ast.BinOp(
-                ast.BinOp(node.left, ast.MatMult(), node.right), ast.Mult(), ast.Constant(1.5)
-            )
-    if (
-        isinstance(node, ast.UnaryOp)
-        and isinstance(node.op, ast.USub)
-        and not isinstance(node.operand, ast.Constant)
-    ):
-        yield node.operand
-    if (
-        isinstance(node, ast.Subscript)
-        and isinstance(node.slice, ast.Tuple)
-        and len(node.slice.elts) == 2
-    ):
-        one, two = node.slice.elts
-        if all(isinstance(part, ast.Name) for part in (one, two)) and one.id != two.id:
-            yield ast.Subscript(node.value, ast.Tuple([two, one], ast.Load()), node.ctx)
-    if (
-        isinstance(node, ast.Call)
-        and _name(node.func)
-        in ('exp', 'log', 'log1p', 'expm1', 'sqrt', 'softplus', 'omega', 'wright_omega')
-        and len(node.args) == 1
-    ):
-        yield ast.BinOp(copy.deepcopy(node), ast.Mult(), ast.Constant(1.25))
+            yield ast.BinOp(copy.deepcopy(node), ast.Mult(), ast.Constant(1.5))
+    match node:
+        case ast.UnaryOp(op=ast.USub(), operand=part) if not isinstance(part, ast.Constant):
+            yield part
+        case ast.Subscript(slice=ast.Tuple(elts=[ast.Name(id=one), ast.Name(id=two)])):
+            if one != two:
+                turned = ast.Tuple(node.slice.elts[::-1], ast.Load())
+                yield ast.Subscript(node.value, turned, node.ctx)
+        case ast.Call(func=function, args=[_]) if _name(function) in FUNCTIONS:
+            yield ast.BinOp(copy.deepcopy(node), ast.Mult(), ast.Constant(1.25))
 
 
 def _places(tree):
-    """Nodes where a formula can stand, in the order of the source, each with the statement it is
-    part of."""
+    "Nodes where a formula can stand, in the order of the source."
 
-    def visit(node, statement):
-        if isinstance(node, (ast.Import, ast.ImportFrom, ast.JoinedStr)):
-            return
-        if isinstance(node, ast.Call) and (
-            _name(node.func) in QUIET_CALLS
-            or isinstance(node.func, ast.Attribute)
-            and node.func.attr in QUIET_METHODS
-        ):
-            return
-        if isinstance(node, ast.arguments):
-            return
-        if isinstance(node, ast.expr) and _is_drawn(node):
+    def is_quiet(node):
+        if isinstance(node, ast.Call):
+            method = isinstance(node.func, ast.Attribute) and node.func.attr in QUIET_METHODS
+            return method or _name(node.func) in QUIET_CALLS or _is_drawn(node)
+        words = ast.Import, ast.ImportFrom, ast.JoinedStr, ast.arguments
+        return isinstance(node, words) or isinstance(node, ast.expr) and _is_drawn(node)
+
+    def visit(node):
+        if is_quiet(node):
             return
         if isinstance(node, ast.Assert):
             node = ast.Assert(node.test, None)
-        yield node, statement
+        yield node
         for field, value in ast.iter_fields(node):
-            if (
-                isinstance(node, ast.Compare)
-                and field == 'comparators'
-                and any(isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for op in node.ops)
-            ):
-                value = [
-                    part
-                    for part in value
-                    if not any(isinstance(n, ast.Constant) for n in ast.walk(part))
-                ]  # bounds and tolerances
             if isinstance(node, ast.Subscript) and field == 'slice':
                 continue
-            if (
-                isinstance(node, ast.Call)
-                and field == 'args'
-                and _name(node.func).startswith(('assert_', 'check_'))
-            ):
-                value = value[:2]
+            if isinstance(node, ast.Compare) and field == 'comparators':
+                if any(isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for op in node.ops):
+                    constants = [
+                        [n for n in ast.walk(part) if isinstance(n, ast.Constant)] for part in value
+                    ]  # bounds and tolerances
+                    value = [part for part, own in zip(value, constants) if not own]
+            if isinstance(node, ast.Call) and field == 'args':
+                if _name(node.func).startswith(('assert_', 'check_')):
+                    value = value[:2]
             for part in value if isinstance(value, list) else [value]:
-                if isinstance(part, ast.keyword) and part.arg in QUIET_WORDS:
-                    continue
-                if isinstance(part, ast.AST):
-                    yield from visit(part, part if isinstance(part, ast.stmt) else statement)
+                quiet = isinstance(part, ast.keyword) and part.arg in QUIET_WORDS
+                if isinstance(part, ast.AST) and not quiet:
+                    yield from visit(part)
 
     for statement in tree.body:
-        yield from visit(statement, statement)
+        yield from visit(statement)
 
 
 def _leading(tree) -> set[int]:
@@ -211,27 +125,21 @@ def _leading(tree) -> set[int]:
     def names(node, kind):
         return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, kind)}
 
-    def asserts(node):
-        return any(
-            isinstance(n, ast.Assert)
-            or isinstance(n, ast.Call)
-            and _name(n.func).startswith(('assert_', 'check_', 'expect_fail'))
-            for n in ast.walk(node)
-        )
+    def asserts(n):
+        checks = ('assert_', 'check_', 'expect_fail')
+        called = isinstance(n, ast.Call) and _name(n.func).startswith(checks)
+        return called or isinstance(n, ast.Assert)
 
     for statement in reversed(tree.body):
-        made = names(statement, ast.Store) | (
-            {statement.name} if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) else set()
-        )
-        changed = {
-            n.value.id
-            for n in ast.walk(statement)
-            if isinstance(n, ast.Subscript)
-            and isinstance(n.ctx, ast.Store)
-            and isinstance(n.value, ast.Name)
-        }
-        if asserts(statement) or (made | changed) & wanted:
-            kept |= {id(n) for n in ast.walk(statement)}
+        inside, made = list(ast.walk(statement)), names(statement, ast.Store)
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            made.add(statement.name)
+        for n in inside:
+            match n:
+                case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                    made.add(name)
+        if any(map(asserts, inside)) or made & wanted:
+            kept |= set(map(id, inside))
             wanted |= names(statement, ast.Load)
     return kept
 
@@ -239,26 +147,14 @@ def _leading(tree) -> set[int]:
 def mechanical(source: str, function: str | None = None) -> list[Mutant]:
     """Every mutant of a check cell, or of one function or method of a cell (`name` or
     `Class.method`), in source order."""
-    body = '\n'.join(
-        '' if line.lstrip().startswith(('%', '!')) else line for line in source.split('\n')
-    )
-    tree = ast.parse(body)
-    inside = (
-        _leading(tree)
-        if function is None
-        else {id(n) for part in [_find(tree, function)] for n in ast.walk(part)}
-    )
-    found = []
-    for node, _ in _places(tree):
-        if id(node) not in inside:
-            continue
-        for new in _changes(node):
-            changed = _replaced(
-                body, node, ast.unparse(ast.fix_missing_locations(copy.deepcopy(new)))
-            )
-            if changed is None:
-                continue
-            found.append(Mutant(f'{_short(node)} -> {_short(new)}', changed))
+    body = re.sub(r'^\s*[%!].*', '', source, flags=re.M)
+    tree, found = ast.parse(body), []
+    inside = set(map(id, ast.walk(_find(tree, function)))) if function else _leading(tree)
+    for node in _places(tree):
+        for new in _changes(node) if id(node) in inside else ():
+            text = ast.unparse(ast.fix_missing_locations(copy.deepcopy(new)))
+            if changed := _replaced(body, node, text):
+                found.append(Mutant(f'{_short(node)} -> {_short(new)}', changed))
     return found
 
 

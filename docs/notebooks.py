@@ -158,9 +158,9 @@ class Failure(Exception):
     "A notebook that did not run; the message names notebook, cell and error on one line."
 
 
-def environment() -> dict[str, str]:
+def environment(draft: bool = False) -> dict[str, str]:
     """What a kernel sees beside the caller's environment: this tree's package, pinned threads,
-    fixed hashes."""
+    fixed hashes, and whether figures may be drafts."""
     path = os.pathsep.join(part for part in (str(ROOT), os.environ.get('PYTHONPATH', '')) if part)
     return dict(
         PYTHONPATH=path,
@@ -175,6 +175,7 @@ def environment() -> dict[str, str]:
         PYDEVD_DISABLE_FILE_VALIDATION='1',
         NBDEV_NO_SYNC='1',
         COLUMNS='100',
+        EXTREME_OPT_DRAFT='1' * draft,
         IPYTHONDIR=str(_profile()),
         MPLCONFIGDIR=os.environ.get('MPLCONFIGDIR', str(_profile('mpl'))),
     )
@@ -190,7 +191,7 @@ def _profile(name: str = 'ipython') -> Path:
     return folder
 
 
-def _client(notebook, path: Path, slow: bool, limit: float):
+def _client(notebook, path: Path, slow: bool, limit: float, draft: bool):
     import kernels
     from jupyter_client import AsyncKernelManager
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
@@ -198,20 +199,10 @@ def _client(notebook, path: Path, slow: bool, limit: float):
 
     class ThisPython(KernelSpecManager):
         def get_kernel_spec(self, kernel_name):
-            return KernelSpec(
-                argv=[
-                    sys.executable,
-                    '-m',
-                    'ipykernel_launcher',
-                    '-f',
-                    '{connection_file}',
-                    '--HistoryManager.enabled=False',
-                    '--Application.log_level=40',
-                ],
-                display_name='python3',
-                language='python',
-                env=environment(),
-            )
+            words = [sys.executable, '-m', 'ipykernel_launcher', '-f', '{connection_file}']
+            words += ['--HistoryManager.enabled=False', '--Application.log_level=40']
+            names = dict(display_name='python3', language='python')
+            return KernelSpec(argv=words, env=environment(draft), **names)
 
     class Manager(AsyncKernelManager):
         def __init__(self, **kwargs):
@@ -262,9 +253,11 @@ class Result(NamedTuple):
     cpu: float  # processor time of the kernel
 
 
-def execute(path: Path, slow: bool = False, limit: float | None = None, then: str = '') -> Result:
+def execute(
+    path: Path, slow=False, limit: float | None = None, then: str = '', draft: bool = False
+) -> Result:
     """Execute a notebook in memory, in its own folder, and clean it; `then` is the code of one more
-    cell. Raises `Failure`."""
+    cell; `draft`: only whether it runs matters, not how figures look. Raises `Failure`."""
     import nbformat
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
@@ -276,7 +269,7 @@ def execute(path: Path, slow: bool = False, limit: float | None = None, then: st
     limit = limit or (12 * LIMIT if slow else LIMIT)
     plain['metadata'].pop('widgets', None)
     notebook = nbformat.reads(json.dumps(plain), as_version=4)
-    runner = _client(notebook, path, slow, limit)
+    runner = _client(notebook, path, slow, limit, draft)
     try:
         runner.execute()
     except CellExecutionError as error:
@@ -292,6 +285,8 @@ def execute(path: Path, slow: bool = False, limit: float | None = None, then: st
         raise Failure(
             f'{_place(path, runner, plain)}: {type(error).__name__}: {_last_line(str(error))}'
         ) from None
+    if draft:
+        return Result(plain, time.monotonic() - start, runner.cpu)
     done = json.loads(nbformat.writes(notebook))
     for cell, before in zip(done['cells'], plain['cells'], strict=True):
         cell['source'] = before['source']
@@ -688,11 +683,6 @@ def refresh(names, workers: int = 1, slow: bool = False) -> int:
     return _each([path for path in find(names) if not slow or has_slow(read(path))], work, workers)
 
 
-def keep(result, path: Path, out: Path = EXECUTED) -> None:
-    "Write an executed copy."
-    write(result.notebook, out / path.relative_to(NBS))
-
-
 def run(paths: list[Path], out: Path, workers: int = 1, reuse: bool = False) -> int:
     """Execute notebooks into a folder; with `reuse` those whose executed copy there belongs to this
     code and package are left."""
@@ -707,7 +697,7 @@ def run(paths: list[Path], out: Path, workers: int = 1, reuse: bool = False) -> 
 
     def work(path):
         result = execute(path)
-        keep(result, path, out)
+        write(result.notebook, out / path.relative_to(NBS))
         return result.cpu, 'ran'
 
     todo = [path for path in paths if not current(path)]

@@ -12,16 +12,17 @@ from pathlib import Path
 SOURCE = Path(__file__).with_name('small_set.ipynb')
 
 
+def tell(*command, where=SOURCE.parents[2], **others):
+    "What a command prints, in the repository or elsewhere."
+    words = [str(part) for part in command]
+    return subprocess.run(words, cwd=where, capture_output=True, text=True, **others)
+
+
 @functools.cache
 def course(folder):
     "All problem sets as `make course` writes them, in an environment that is not activated."
-    done = subprocess.run(
-        [sys.executable, 'assignments/make.py', f'out={folder}/course'],
-        cwd=SOURCE.parents[2],
-        env=dict(os.environ, PATH=os.defpath),
-        capture_output=True,
-        text=True,
-    )
+    env = dict(os.environ, PATH=os.defpath)
+    done = tell(sys.executable, 'assignments/make.py', f'out={folder}/course', env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / 'course'
 

@@ -26,12 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 NOTHING = (
     *('[]', '()', '{}', 'None', 'True', '0', '""', "float('inf')", "float('nan')", '[[], []]'),
-    *(
-        '([], [])',
-        '(None, None)',
-        '__import__("numpy").zeros(0)',
-        '__import__("numpy").zeros((0, 3))',
-    ),
+    *('([], [])', '(None, None)', *(f'__import__("numpy").zeros({n})' for n in ('0', '(0, 3)'))),
 )
 BROKEN = """
 def _broken(value, how):
@@ -49,13 +44,8 @@ def no_answers(solution):
     nothing; the solution's own values, all infinite, all nan, or without their last part."""
     body = ast.parse(solution).body
     functions = [node.name for node in body if isinstance(node, ast.FunctionDef)]
-    values = [
-        target.id
-        for node in body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    ]
+    targets = [one for node in body if isinstance(node, ast.Assign) for one in node.targets]
+    values = [target.id for target in targets if isinstance(target, ast.Name)]
     for what in NOTHING:
         lines = [f'def {one}(*args, **kwargs): return {what}' for one in functions]
         yield what, 0, '\n'.join(lines + [f'{one} = {what}' for one in values])
@@ -163,11 +153,8 @@ def slider(name, variant, predicted=1.0, answer=False):
     """The cells of the slider of a set, executed: (what they define, the pictures as (function,
     values))."""
     seen, space, on = [], {'__name__': '__main__'}, False
-    part = next(
-        cells
-        for cells in parts.parts_of(parts.read(name)).values()
-        if any(cell['id'] == 'prediction' for cell in cells)
-    )
+    every = parts.parts_of(parts.read(name)).values()
+    part = next(part for part in every if 'prediction' in [cell['id'] for cell in part])
     setup = [cell for cell in parts.read(name)['cells'] if cell['id'] in ('setup', 'interval_of')]
     for cell in setup + part:
         source = ''.join(cell['source'])

@@ -24,15 +24,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'assignments'))
 import make  # noqa: E402
 import small_set  # noqa: E402
+from small_set import tell  # noqa: E402
 
 sys.path.insert(0, str(ROOT / 'assignments/grader'))
 from grader import intake, sandbox, verify  # noqa: E402
-
-
-def tell(*command, where=ROOT, **others):
-    return subprocess.run(
-        [str(part) for part in command], cwd=where, capture_output=True, text=True, **others
-    )
 
 
 def everything(folder):
@@ -333,13 +328,7 @@ def test_a_small_class_from_release_to_feedback(room_of_small):
 def test_without_a_sandbox_nothing_is_graded(room_of_small, tmp_path):
     "One says what to install; with --trust it goes on."
     hand_in(room_of_small, 'ada', release_of(room_of_small))
-    done = subprocess.run(
-        [sys.executable, 'grade.py', NAME],
-        cwd=room_of_small,
-        capture_output=True,
-        text=True,
-        env={'PATH': str(tmp_path), 'HOME': str(tmp_path)},
-    )
+    done = tell(sys.executable, 'grade.py', NAME, where=room_of_small, env={'PATH': str(tmp_path), 'HOME': str(tmp_path)})
     assert done.returncode and 'apt-get install bubblewrap' in done.stderr
     assert '--trust' in done.stderr and not (room_of_small / 'grades.csv').exists()
 
@@ -1114,12 +1103,7 @@ def over_the_pipe(name, version, answers, tmp_path):
     book = make.parts.read(name, version)
     (tmp_path / 'source.ipynb').write_text(json.dumps(book))
     for cell in book['cells']:  # the release's names are those of the solutions, without bodies
-        cell['source'] = re.sub(
-            r'### BEGIN SOLUTION\n.*?### END SOLUTION',
-            'raise NotImplementedError()',
-            ''.join(cell['source']),
-            flags=re.S,
-        )
+        cell['source'] = course.unsolved(''.join(cell['source']))
     (tmp_path / 'release.ipynb').write_text(json.dumps(book))
     given = {question: rows for question, rows in answers.items() if question != 'real'}
     return piped('odd', tmp_path, answers=given)

@@ -19,7 +19,6 @@ import pickle
 import posixpath
 import re
 import symtable
-import tempfile
 import textwrap
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from sphinx.search.en import SearchEnglish
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NBS, LIB = ROOT / 'nbs', 'extreme_opt'
+TEMPLATES = ROOT / 'docs/templates/results'
 CHAPTERS = dict(
     softmax='Softmax over many classes',
     similarity='All-pairs similarity',
@@ -120,6 +120,9 @@ def defined(source: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+TESTED = re.compile(r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\(')
+
+
 def checks_of(source: str) -> list[str]:
     "Labels of a check cell: `# check: softmax-25, softmax-26` -> both."
     lines = re.findall(r'^\s*# check: (.+?)\s*$', source, re.M)
@@ -164,10 +167,9 @@ def pace(cells: list[dict]) -> str:
     formulas = len(re.findall(r'\$\$.+?\$\$', prose, re.S))
     # 180 words, 40 lines of code or 3 displayed formulas a minute
     minutes = max(1, round(len(prose.split()) / 180 + lines / 40 + formulas / 3))
-    tested = re.compile(r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\(')
     exercises = prose.partition('## Exercises')[2].partition('\n## ')[0]
     todo = dict(
-        check=sum(bool(tested.search(text)) for text in code),
+        check=sum(bool(TESTED.search(text)) for text in code),
         slider=sum(len(knobs) for text in code for name, knobs in calls(text) if name == 'frames'),
         exercise=len(re.findall(r'^\d+\. ', exercises, re.M)),
     )
@@ -679,33 +681,27 @@ def stage(folder: Path, executed='', repository='', sets: tuple = (), kept: Path
 
 
 def _results(put, names: dict, kept: Path | None) -> dict[str, bytes]:
-    "Pages of the ledger and of the measurements, with their pictures."
+    "Pages of the ledger and of the measurements; their pictures."
     import benchmarks
     import freshness
     import ledger
 
-    def files_of(write) -> tuple[list[str], dict[str, bytes]]:
-        "Names of the pages that `write` lists, and every file that it leaves."
-        with tempfile.TemporaryDirectory() as tmp:
-            listed = [Path(one).name for one in write(Path(tmp) / 'made')]
-            return listed, {file.name: file.read_bytes() for file in Path(tmp, 'made').iterdir()}
-
     entries = {name: '/' + target for name, target in names.items()}
-    measured = [freshness.old(), *sorted((ROOT / 'docs').glob('*.py'))]
-    measured += [benchmarks.RACES, *sorted(path for path in freshness.RESULTS.iterdir())]
+    measured = [freshness.old(), *sorted((ROOT / 'docs').glob('*.py')), benchmarks.RACES]
+    measured += [*sorted(freshness.RESULTS.iterdir()), *sorted(TEMPLATES.iterdir())]
     made = {
-        'ledger': files_of(lambda to: ledger.write_pages(to, page_name, entries)),
-        'benchmarks': remembered(
-            kept, 'benchmarks', measured, lambda: files_of(benchmarks.write_pages)
-        ),
+        'ledger': ledger.write_pages(page_name, entries),
+        'benchmarks': remembered(kept, 'benchmarks', measured, benchmarks.write_pages),
     }
     images = {}
-    for group, (listed, files) in made.items():
-        for name in listed:
-            page = f'{MOVED[group]}/{Path(name).stem}.md'
-            text = myst(files[name].decode(), page)
+    for group, files in made.items():
+        for name, text in files.items():
+            if isinstance(text, bytes):
+                images[f'{MOVED[group]}/{name}'] = text
+                continue
+            page = f'{MOVED[group]}/{name}.md'
+            text = myst(text, page)
             put(page, text, *head_of(text), dict(benchmarks='Measurements').get(group, 'Ledger'))
-        images |= {f'{MOVED[group]}/{name}': files[name] for name in set(files) - set(listed)}
     return images
 
 

@@ -18,7 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from book import NBS, ROOT, Broken, checks_of, notebooks, options, page_name
+from book import NBS, ROOT, TESTED, Broken, checks_of, notebooks, options, page_name
+from book import without_directives as source_of
 
 LIVE = ROOT / 'docs/live'
 SHELVES = ('learn', 'use')  # what readers run; notes on the engine and evidence stay as they are
@@ -44,15 +45,6 @@ def cannot_run(table: Path = ROOT / 'docs/results/live_pages.csv') -> dict[tuple
         return {
             (row['method'], row['cell']): row['task'] for row in csv.DictReader(file) if row['cell']
         }
-
-
-def source_of(text: str) -> str:
-    "A cell without its directives, as the page shows it."
-    lines = [line for line in text.split('\n') if not re.match(r'#\s*\|', line)]
-    return '\n'.join(lines).strip('\n')
-
-
-TESTED = re.compile(r'\bassert\b|assert_\w+\(|\bcheck_\w+\(|expect_fail\(')
 
 
 def checks(text: str) -> list[str]:

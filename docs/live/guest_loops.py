@@ -426,43 +426,24 @@ def _exact_dense(columns, features, squares, labels, sample, rate, ridge, n_unpe
 
 
 loops = {
-    'extreme_opt.bound.class_space': [
-        _chain_pairs,
-        _chain_times,
-        _class_chain,
-        _class_logs,
-        _curvatures,
-        _proba_pairs,
-        _shifted_scores,
-        _square_rows,
-        _unpack_pairs,
-    ],
-    'extreme_opt.bound.quadratic_bound': [_bound_rows],
-    'extreme_opt.ordinal.comparisons': [_count_met],
-    'extreme_opt.ordinal.losses': [_pair_losses],
-    'extreme_opt.ordinal.problem': [_full_pass],
-    'extreme_opt.similarity.curvature': [_visit_directions],
-    'extreme_opt.similarity.gradient': [
-        _logistic_derivatives,
-        _scores,
-        _squared_derivatives,
-        spread_pairs,
-    ],
-    'extreme_opt.similarity.problem': [_square_sum],
-    'extreme_opt.similarity.ranking': [_keep_best],
-    'extreme_opt.similarity.sampling': [_pulls, _scaled_step],
-    'extreme_opt.similarity.towers': [_scatter, _tangent_inputs, add_bias_elu, times_slope],
-    'extreme_opt.softmax.exact': [_exact_dense, _exact_sparse],
-    'extreme_opt.softmax._kernels': [
-        csr_add,
-        csr_gap,
-        csr_score,
-        csr_transfer,
-        dense_transfer,
-        prefetch_cells,
-        prefetch_dense,
-        prefetch_row,
-    ],
+    f'extreme_opt.{module}': [globals()[name] for name in names.split()]
+    for module, names in {
+        'bound.class_space': '_chain_pairs _chain_times _class_chain _class_logs _curvatures'
+        ' _proba_pairs _shifted_scores _square_rows _unpack_pairs',
+        'bound.quadratic_bound': '_bound_rows',
+        'ordinal.comparisons': '_count_met',
+        'ordinal.losses': '_pair_losses',
+        'ordinal.problem': '_full_pass',
+        'similarity.curvature': '_visit_directions',
+        'similarity.gradient': '_logistic_derivatives _scores _squared_derivatives spread_pairs',
+        'similarity.problem': '_square_sum',
+        'similarity.ranking': '_keep_best',
+        'similarity.sampling': '_pulls _scaled_step',
+        'similarity.towers': '_scatter _tangent_inputs add_bias_elu times_slope',
+        'softmax.exact': '_exact_dense _exact_sparse',
+        'softmax._kernels': 'csr_add csr_gap csr_score csr_transfer dense_transfer prefetch_cells'
+        ' prefetch_dense prefetch_row',
+    }.items()
 }
 
 

@@ -6,12 +6,12 @@ import http.server
 import importlib
 import os
 import shutil
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
+from told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = (
@@ -51,23 +51,8 @@ def served(folder):
 def run_build(out, work):
     "Build the site into `out`; pages and doctrees go to `work`."
     (Path(work) / 'pages').mkdir(parents=True, exist_ok=True)
-    return subprocess.run(
-        [
-            sys.executable,
-            '-m',
-            'sphinx',
-            '-q',
-            '-c',
-            'docs',
-            '-d',
-            f'{work}/doctrees',
-            f'{work}/pages',
-            str(out),
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    places = ['-d', f'{work}/doctrees', f'{work}/pages', out]
+    return tell(sys.executable, '-m', 'sphinx', '-q', '-c', 'docs', *places, timeout=None)
 
 
 @functools.cache

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'docs'))
+sys.path[:0] = [str(ROOT / 'docs'), str(ROOT / 'bench')]
 import benchmarks  # noqa: E402
 import notebooks  # noqa: E402
+import run  # noqa: E402
 
-HEAD = 'method,task,peer,threads,seconds,top_1,loss,reach,peak_mb,versions,date\n'
+HEAD = 'method,task,peer,threads,seconds,top_1,peak_mb,versions,date\n'
 
 
 @pytest.fixture
@@ -55,19 +56,23 @@ def test_a_line_for_each_task(monkeypatch, tmp_path):
         ('us(),b', [(2, 0.5, 10)]),  # a task without others
     ]
     text = [
-        f'{name.format(n)},,1,{seconds},{top_1},,,{peak},v,2026-01-01\n'
+        f'{name.format(n)},,1,{seconds},{top_1},{peak},v,2026-01-01\n'
         for name, several in rows
         for n, (seconds, top_1, peak) in enumerate(several)
     ]
     (tmp_path / 'one.csv').write_text(HEAD + ''.join(text))
     monkeypatch.setattr(benchmarks, 'RESULTS', tmp_path)
-    told = ('one', '', 'top_1', r'us\(\)', None, r'them|others', None)
-    monkeypatch.setattr(benchmarks, 'BY_TASK', [told])
-    assert benchmarks.task_table()[3:-2] == [
+    told = dict(results=['one'], measure='top_1', ours=r'us\(\)', others='them|others')
+    monkeypatch.setattr(benchmarks, 'spec', lambda: dict(task=[told]))
+    assert benchmarks.task_table().split('\n')[3:-2] == [
         '| a | top 1 | 0.600, 3 s | not tried | 0.550, others() | not tried | 10 |'
     ]
+    told['measure'] = 'test_error'
+    text = (tmp_path / 'one.csv').read_text().replace('top_1', 'test_error')
+    (tmp_path / 'one.csv').write_text(text)
+    assert '| 0.500, them(), 3 s |' in benchmarks.task_table()
     monkeypatch.undo()
-    rows = benchmarks.task_table()[3:-2]
+    rows = benchmarks.task_table().split('\n')[3:-2]
     assert 15 <= len(rows) <= 40
     assert not [row for row in rows if 'nan' in row or row.count('|') != 8]
 
@@ -80,25 +85,15 @@ def test_the_table_holds_no_measured_number():
 
 
 def test_ratios_are_those_of_the_results(made_up):
-    lines = made_up(
-        [
-            'us,t,,1,2,,,,10',
-            'x,t,them,1,5,,,,40',
-            'x,t,them,2,9,,,,40',
-            'us,u,,1,,,,,',
-            'x,u,them,1,3,,,,',
-        ],
-        RACE + 'memory = true\n',
-    )
-    assert [(line.task, line.time, line.memory) for line in lines] == [
-        ('t', 2.5, 4.0),
-        ('u', None, None),
-    ]
+    rows = ['us,t,,1,2,,10', 'x,t,them,1,5,,40', 'x,t,them,2,9,,40']
+    lines = made_up([*rows, 'us,u,,1,,,', 'x,u,them,1,3,,'], RACE + 'memory = true\n')
+    found = [(line.task, line.time, line.memory) for line in lines]
+    assert found == [('t', 2.5, 4.0), ('u', None, None)]
     assert benchmarks.faults(lines) == [] and benchmarks.told(lines[0]) == '2.5'
 
 
 def test_a_peer_that_wins_needs_a_reason(made_up):
-    rows = ['us,t,,1,2,0.5,,,10', 'x,t,them,1,1,0.6,,,5']
+    rows = ['us,t,,1,2,0.5,10', 'x,t,them,1,1,0.6,5']
     (line,) = made_up(rows, RACE + 'memory = true\nmeasure = "top_1"\n')
     assert line.lost() == ['time', 'memory', 'quality'] and line.quality == (0.5, 0.6)
     assert len(benchmarks.faults([line])) == 1
@@ -112,57 +107,24 @@ def test_a_peer_that_wins_needs_a_reason(made_up):
 
 
 def test_a_draw_and_a_stopped_peer_are_told_as_such(made_up):
-    lines = made_up(
-        [
-            'us,t,,1,1,,,,',
-            'x,t,them,1,1.02,,,,',
-            'us,u,,1,1,,,,',
-            'x,u,them,1,>0.5,,,,',
-            'us,v,,1,1,,,,',
-            'x,v,them,1,,,,,',
-        ],
-        RACE,
-    )
-    assert [benchmarks.told(line) for line in lines] == [
-        '1, a draw',
-        'at least 0.5',
-        'the peer does not get there',
-    ]
-    assert not any(line.lost() for line in lines)
+    for seconds, said in (('2.04', '1, a draw'), ('', 'the peer does not get there')):
+        (line,) = made_up(['us,t,,1,2,,', f'x,t,them,1,{seconds},,'], RACE)
+        assert benchmarks.told(line) == said and not line.lost()
 
 
-def test_of_several_settings_the_fastest_that_gets_there_counts(made_up):
-    rows = [
-        'us,t,a,1,3,,0.05,,',
-        'us,t,b,1,2,,0.3,,',
-        'us,t,c,1,4,,0.01,,',
-        'x,t,them,1,9,,0.09,,',
-        'x,t,them,1,30,,0.02,,',
-        'us,u,a,1,2,,0.01,,',
-        'x,u,them,1,50,,0.4,,',
-        'x,u,them,1,60,,0.3,,',
-    ]
-    lines = made_up(rows, RACE + 'best = "loss < 0.1"\n')
-    assert [(line.time, line.at_least) for line in lines] == [(3.0, False), (30.0, True)]
-
-
-def test_pages_show_every_race_with_its_command(tmp_path):
-    pages = benchmarks.write_pages(tmp_path / 'benchmarks')
-    text = (tmp_path / 'benchmarks/index.qmd').read_text()
-    assert pages == [f'benchmarks/{name}.qmd' for name in ('index', 'runs', 'live')]
-    found = benchmarks.lines()
+def test_pages_show_every_race_with_its_command():
+    pages, found = benchmarks.write_pages(), benchmarks.lines()
+    text = pages['index']
     for line in found:
         assert benchmarks.cell(line.peer) in text
-    assert len(
-        re.findall(r'^\| .* \| \[(\w+)\]\(/benchmarks/runs.qmd#\1\) \|$', text, re.M)
-    ) == len(found)
+    rows = re.findall(r'^\| .* \| \[(\w+)\]\(/benchmarks/runs.qmd#\1\) \|$', text, re.M)
+    assert len(rows) == len(found)
     for mark in re.findall(r'\(#(why-[^)]+)\)', text):
         assert text.count(f'{{#{mark}}}') == 1, mark
     for name in re.findall(r'!\[[^]]{40,}\]\(([^)]+)\)', text):
-        assert (tmp_path / 'benchmarks' / name).stat().st_size < 400_000
-    runs = (tmp_path / 'benchmarks/runs.qmd').read_text()
-    for path in (ROOT / 'docs/results').glob('*.csv'):
-        assert f'| [{path.stem}]{{#{path.stem}}} | `make bench name={path.stem}' in runs
+        assert len(pages[name]) < 400_000
+    for name in run.scripts():
+        assert f'| [{name}]{{#{name}}} | `make bench name={name}' in pages['runs']
 
 
 def test_each_chapter_lists_how_others_do_its_job():
@@ -190,7 +152,7 @@ GRIDS = {  # what a setting of a rival was chosen from, by its name in `peer`; z
 
 def test_settings_that_were_chosen_lie_inside_their_grids():
     "A best value at the edge of its grid says nothing: the next one may be better."
-    source = (notebooks.ROOT / 'bench' / 'similarity_others.py').read_text(encoding='utf-8')
+    source = (notebooks.ROOT / 'bench' / 'similarity_neighbors.py').read_text(encoding='utf-8')
     values = {
         ast.unparse(node.targets[0]): ast.literal_eval(node.value)
         for node in ast.parse(source).body

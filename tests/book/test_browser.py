@@ -254,25 +254,15 @@ CONTRASTS = """() => {
     'page',
     ['index.html', 'engine/core/run.html', 'learn/softmax/double_sum.html', 'reference/core.html'],
 )
-def test_text_is_readable_by_day_and_by_night(visit, page, scheme):
-    tab = visit(page, DESK, scheme)
+def test_text_is_readable_by_day_and_by_night(one_tab, page, scheme):
+    tab, wrong = one_tab(page, DESK, scheme)
     tab.wait_for_function('document.documentElement.dataset.theme === ' + json.dumps(scheme))
-    dark = (
-        sum(
-            map(
-                int,
-                re.findall(r'\d+', tab.evaluate('getComputedStyle(document.body).backgroundColor'))[
-                    :3
-                ],
-            )
-        )
-        < 200
-    )
-    assert dark == (scheme == 'dark')
+    color = tab.evaluate('getComputedStyle(document.body).backgroundColor')
+    assert (sum(map(int, re.findall(r'\d+', color)[:3])) < 200) == (scheme == 'dark')
     tab.wait_for_timeout(500)  # colors fade from day to night
     contrasts = tab.evaluate(CONTRASTS)
     assert len(contrasts) > 50
-    assert contrasts[0][0] >= 4.5, contrasts[:5]
+    assert contrasts[0][0] >= 4.5 and wrong == [], contrasts[:5]
 
 
 def test_the_switch_turns_day_into_night_and_stays(visit, address):
@@ -434,16 +424,11 @@ def test_a_lesson_is_light_and_stands_still(browser, address, page, own_scripts)
 
 @pytest.mark.parametrize(
     'page',
-    [
-        'learn/softmax/double_sum.html',
-        'learn/similarity/two_towers.html',
-        'learn/ordinal/comparisons.html',
-        'use/softmax_classifier.html',
-        'use/recommender.html',
-    ],
+    'learn/softmax/double_sum learn/similarity/two_towers learn/ordinal/comparisons'
+    ' use/softmax_classifier use/recommender'.split(),
 )
 def test_code_and_formulas_fit_the_column_of_a_desk(one_tab, page):
-    tab, _ = one_tab(page, DESK)
+    tab, _ = one_tab(f'{page}.html', DESK)
     cut = tab.evaluate(
         "[...document.querySelectorAll('article :is(.cell_input pre, div.math)')].filter(one =>"
         ' one.checkVisibility() && one.scrollWidth > one.clientWidth + 1).map(one =>'
@@ -561,3 +546,36 @@ def test_sliders_are_readable_at_night(tab):
         row for row in tab.evaluate(CONTRASTS) if row[1].startswith(('OUTPUT', 'SPAN.')) and row[2]
     ]
     assert labels and labels[0][0] >= 4.5, labels[:3]
+
+
+# ------------------------------------------------------------------------- formulas and verdicts
+
+# Formulas whose box cuts something off on the left, where no scrolling shows it.
+CUT = """() => [...document.querySelectorAll('div.math')].filter(box => {
+  const svg = box.querySelector('svg');
+  const left = one => one.getBoundingClientRect().left;
+  return svg && left(svg) < left(box) - 1 && box.scrollLeft === 0;
+}).map(box => box.textContent.slice(0, 60))"""
+
+
+def test_formulas_are_drawn_whole_on_a_desk_and_on_a_phone(visit):
+    tab = visit('learn/ordinal/proof.html', DESK)
+    tab.evaluate(READ)
+    heights = tab.evaluate(
+        "() => [...document.querySelectorAll('mjx-container svg')].map(e =>"
+        " e.getBoundingClientRect().height)"
+    )
+    assert heights and min(heights) > 2
+    assert tab.evaluate(CUT) == []
+    tab.set_viewport_size(PHONE)
+    tab.wait_for_timeout(200)
+    assert tab.evaluate(CUT) == []
+
+
+def test_the_verdicts_of_the_ledger_are_readable(visit):
+    tab = visit('evidence/ledger/bound.html', DESK)
+    widths = tab.evaluate(
+        "() => [...document.querySelectorAll('.ledger td:nth-child(3)')].map(e =>"
+        " e.getBoundingClientRect().width)"
+    )
+    assert widths and min(widths) > 140

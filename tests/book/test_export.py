@@ -3,12 +3,12 @@
 import ast
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 
 import notebooks
 import pytest
+from told import tell
 
 ROOT = notebooks.ROOT
 LIB = ROOT / 'extreme_opt'
@@ -40,9 +40,7 @@ def tool(name, copy):
         f'import sys; sys.argv=["{name}"]; from nbdev import *; from'
         f' nbdev.{"clean" if "clean" in name else "doclinks"} import {name}; {name}()'
     )
-    done = subprocess.run(
-        [sys.executable, '-c', code], cwd=copy, capture_output=True, text=True, timeout=300
-    )
+    done = tell(sys.executable, '-c', code, cwd=copy)
     assert done.returncode == 0, done.stderr
 
 

@@ -19,13 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason='Chromiu
 book = script('book')
 PATIENCE = 300  # seconds for one thing to happen; a busy machine takes its time
 LAB_PAGE = 'engine/show/20_widgets.ipynb'  # the page that shows `live`
-FIRST = sorted(
-    {
-        path.parts[:-1]: path.as_posix()
-        for path in reversed(book.notebooks())
-        if len(path.parts) > 1
-    }.values()
-)
+FIRST = {path.parts[:-1]: path.as_posix() for path in book.notebooks()[:0:-1]}
 
 
 @pytest.fixture(scope='module')
@@ -39,31 +33,16 @@ def lab(tmp_path_factory):
     with socket.socket() as free:
         free.bind(('127.0.0.1', 0))
         port = free.getsockname()[1]
-    own = {
-        name: str(folder / name.lower())
-        for name in (
-            'JUPYTER_CONFIG_DIR',
-            'JUPYTER_DATA_DIR',
-            'JUPYTER_RUNTIME_DIR',
-            'IPYTHONDIR',
-            'EXTREME_OPT_CACHE',
-        )
-    }
-    command = [
-        sys.executable,
-        '-m',
-        'jupyterlab',
-        'nbs/index.ipynb',
-        '--no-browser',
-        '--allow-root',
-        '--ip=127.0.0.1',
-        f'--port={port}',
-        '--ServerApp.port_retries=0',
-        '--IdentityProvider.token=',
-        '--ServerApp.disable_check_xsrf=True',  # so that the tests can end kernels
-        '--LabApp.news_url=',
-        '--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate',
-    ]
+    names = [f'JUPYTER_{kind}_DIR' for kind in ('CONFIG', 'DATA', 'RUNTIME')]
+    own = {name: str(folder / name) for name in (*names, 'IPYTHONDIR', 'EXTREME_OPT_CACHE')}
+    # without a check of requests, so that the tests can end kernels
+    settings = '--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0'
+    settings += ' --IdentityProvider.token= --ServerApp.disable_check_xsrf=True --LabApp.news_url='
+    settings += (
+        ' --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate'
+    )
+    words = [sys.executable, '-m', 'jupyterlab', 'nbs/index.ipynb', f'--port={port}']
+    command = [*words, *settings.split()]
     with open(folder / 'log.txt', 'w') as log:
         process = subprocess.Popen(
             command, cwd=folder, env={**os.environ, **own}, stdout=log, stderr=subprocess.STDOUT
@@ -277,7 +256,7 @@ def test_sliders_of_the_problem_sets_move_by_mouse_and_keys_in_the_lab(browser, 
             assert follows(drag) > 2
 
 
-@pytest.mark.parametrize('name', FIRST)
+@pytest.mark.parametrize('name', sorted(FIRST.values()))
 def test_first_pages_run_in_the_lab(browser, lab, name):
     "Run All on the first page of each chapter ends without an error."
     with opened(browser, lab, name) as tab:

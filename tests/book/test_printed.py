@@ -12,7 +12,8 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
-from built_site import ROOT, script
+from built_site import script
+from told import tell
 
 book, printed = script('book'), script('printed')
 
@@ -30,15 +31,10 @@ def pages(tmp_path_factory):
 
 def build(builder, pages, folder):
     (folder / 'pages').mkdir()
-    done = subprocess.run(
-        [
-            *(sys.executable, '-m', 'sphinx', '-q', '-b', builder, '-c', 'docs/printed'),
-            *('-d', f'{folder}/doctrees', '-D', f'site_pages={pages}'),
-            *(f'{folder}/pages', f'{folder}/out'),
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
+    done = tell(
+        *(sys.executable, '-m', 'sphinx', '-q', '-b', builder, '-c', 'docs/printed'),
+        *('-d', f'{folder}/doctrees', '-D', f'site_pages={pages}'),
+        *(f'{folder}/pages', f'{folder}/out'),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / 'out', done.stdout

@@ -34,12 +34,8 @@ def test_every_result_says_how_it_came_about():
         assert re.fullmatch(r'20\d\d-\d\d-\d\d', told['date']) and re.fullmatch(
             r'[0-9a-f]{12}(\+changes)?', told['commit']
         ), name
-        assert (
-            told['machine']
-            and told['how']
-            and f'bench/{scripts[name].name}' in told['paths']
-            and len(told['paths']) > 1
-        ), name
+        assert told['machine'] and told['how'] and len(told['paths']) > 1, name
+        assert f'bench/{scripts[name].name}' in told['paths'], name
         with path.with_suffix('.csv').open(encoding='utf-8') as file:
             rows = list(csv.DictReader(file))
         assert rows and all(
@@ -79,10 +75,8 @@ def test_a_result_is_older_when_a_file_that_matters_differs_from_its_commit(chec
     assert re.fullmatch('[0-9a-f]{12}', told['commit']) and freshness.changed(told, checkout) == []
     (checkout / 'bench/machine.py').write_text('z = 1\n')
     (checkout / 'extreme_opt/data/c.py').write_text('z = 1\n')
-    assert (
-        freshness.changed(told, checkout) == []
-        and freshness.here(paths, checkout) == told['commit']
-    )
+    assert freshness.changed(told, checkout) == []
+    assert freshness.here(paths, checkout) == told['commit']
     (checkout / 'extreme_opt/bound/a.py').write_text('x = 2\n')
     assert freshness.changed(told, checkout) == ['extreme_opt/bound/a.py']
     assert freshness.here(paths, checkout) == told['commit'] + '+changes'
@@ -101,9 +95,8 @@ def test_without_history_the_report_says_so(checkout, tmp_path_factory):
 
 def test_pages_say_that_they_read_results_of_an_earlier_version(monkeypatch):
     monkeypatch.setattr(freshness, 'old', lambda: {'bound_race': ['x']})
-    assert 'earlier version' in freshness.note(
-        "rows = results('bound_race')"
-    ) and '#bound_race' in freshness.note("Path('../../docs/results/bound_race.csv')")
+    assert 'earlier version' in freshness.note("rows = results('bound_race')")
+    assert '#bound_race' in freshness.note("Path('../../docs/results/bound_race.csv')")
     assert freshness.note("rows = results('bound_chain')") == ''
 
 
@@ -190,12 +183,8 @@ def bound_words():
     )
 
 
-MEASURED = {
-    'softmax': softmax_words,
-    'similarity': similarity_words,
-    'ordinal': ordinal_words,
-    'bound': bound_words,
-}
+MEASURED = dict(softmax=softmax_words, similarity=similarity_words)
+MEASURED |= dict(ordinal=ordinal_words, bound=bound_words)
 NO_RESULT = (  # numbers of the front texts that were not measured
     r'python3 \(3\.11 or newer\)',
     r'\*[^*]+\* (KDD )?20\d\d\.',  # papers

@@ -7,13 +7,13 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+from told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -28,6 +28,7 @@ ON_EVERY_SYSTEM = [
 ]
 CHECK = 'from check_jsonschema import main; main()'
 POSIX_ONLY = {'fcntl', 'grp', 'pwd', 'resource', 'termios', 'posix'}
+OF_POSIX = 'rename fork getuid kill uname getloadavg'.split()
 
 
 def steps():
@@ -46,12 +47,7 @@ def test_workflows_follow_the_schema():
     pytest.importorskip('check_jsonschema', reason='needs the dev extra')
     assert [path.stem for path in WORKFLOWS] == ['newest', 'release', 'site', 'tests']
     for schema in ('vendor.github-workflows', 'custom.github-workflows-require-timeout'):
-        done = subprocess.run(
-            [sys.executable, '-c', CHECK, '--builtin-schema', schema, *map(str, WORKFLOWS)],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        done = tell(sys.executable, '-c', CHECK, '--builtin-schema', schema, *map(str, WORKFLOWS))
         assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -184,14 +180,7 @@ def test_make_calls_the_tasks(tmp_path):
     # A test that make itself started would inherit its flags: `w` prints two lines of its own.
     plain = {key: value for key, value in os.environ.items() if not key.startswith('MAKE')}
     plain.pop('MFLAGS', None)
-    done = subprocess.run(
-        ['make', '-n', 'test', 'READY=', 'workers=3', 'args=-k "it\'s a or b"'],
-        cwd=ROOT,
-        env=plain,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = tell('make', '-n', 'test', 'READY=', 'workers=3', 'args=-k "it\'s a or b"', env=plain)
     if done.returncode == 127:
         pytest.skip('no make here')
     words = shlex.split(done.stdout)
@@ -267,12 +256,8 @@ def is_text_file(call):
         if len(call.args) > place
         else [word.value for word in call.keywords if word.arg == 'mode']
     )
-    binary = any(
-        isinstance(mode, ast.Constant)
-        and 'b' in str(mode.value)
-        or not isinstance(mode, ast.Constant)
-        for mode in modes
-    )
+    told = [mode.value if isinstance(mode, ast.Constant) else 'b' for mode in modes]
+    binary = any('b' in str(mode) for mode in told)
     return not binary and not any(word.arg in ('encoding', None) for word in call.keywords)
 
 
@@ -280,33 +265,18 @@ def unportable(text):
     "Lines that would fail, or give another result, on Windows or macOS."
     tree = ast.parse(text)
     for node in tree.body:
-        names = (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module]
-            if isinstance(node, ast.ImportFrom)
-            else []
-        )
-        yield from (
-            f'line {node.lineno}: imports {name}, which Windows lacks'
-            for name in names
-            if name in POSIX_ONLY
-        )
+        names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) else []
+        for name in POSIX_ONLY.intersection(names):
+            yield f'line {node.lineno}: imports {name}, which Windows lacks'
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and is_text_file(node):
-            yield f'line {node.lineno}: a text file without encoding='
-        if (
-            isinstance(node, ast.Attribute)
-            and getattr(node.value, 'id', '') == 'os'
-            and node.attr in ('rename', 'fork', 'getuid', 'kill', 'uname', 'getloadavg')
-        ):
-            yield f'line {node.lineno}: os.{node.attr}'
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and re.match(r'/tmp(/|$)', node.value)
-        ):
-            yield f'line {node.lineno}: a path in /tmp'
+        match node:
+            case ast.Call() if is_text_file(node):
+                yield f'line {node.lineno}: a text file without encoding='
+            case ast.Attribute(value=ast.Name(id='os'), attr=name) if name in OF_POSIX:
+                yield f'line {node.lineno}: os.{name}'
+            case ast.Constant(value=str(text)) if re.match(r'/tmp(/|$)', text):
+                yield f'line {node.lineno}: a path in /tmp'
 
 
 @pytest.mark.parametrize(
@@ -318,9 +288,7 @@ def test_the_package_is_portable(path):
 
 def test_names_of_files_fit_every_system():
     "No two names differ by case alone; none is too long or forbidden on Windows."
-    done = subprocess.run(
-        ['git', 'ls-files', '-z'], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+    done = tell('git', 'ls-files', '-z')
     if done.returncode:
         pytest.skip('no git checkout here')
     names = [name for name in done.stdout.split('\0') if name]
@@ -356,32 +324,15 @@ def test_a_bad_wheel_is_refused(tmp_path, name, n_bytes, inside, word):
 
 
 def self_test(*words, **env):
-    return subprocess.run(
-        [sys.executable, '-m', 'extreme_opt', *words],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, **env},
-    )
+    return tell(sys.executable, '-m', 'extreme_opt', *words, env={**os.environ, **env})
 
 
 def test_self_test_passes_and_names_places(tmp_path):
     "`python -m extreme_opt` prints versions and places and fits every estimator."
     done = self_test(EXTREME_OPT_CACHE=str(tmp_path / 'here'))
     assert done.returncode == 0, done.stdout + done.stderr
-    for word in (
-        'extreme_opt',
-        'python',
-        'numba',
-        'compiled kernels',
-        str(tmp_path / 'here'),
-        'softmax',
-        'similarity',
-        'ordinal',
-        'bound',
-        'all as expected',
-    ):
+    words = 'extreme_opt python numba softmax similarity ordinal bound'.split()
+    for word in (*words, 'compiled kernels', str(tmp_path / 'here'), 'all as expected'):
         assert word in done.stdout
     assert done.stdout.count(' ok ') == 4
 

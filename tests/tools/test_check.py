@@ -5,7 +5,9 @@ import subprocess
 
 import check
 import pytest
+from told import tell
 
+HELPERS = ('tests/', 'assignments/tests/', 'docs/live/tests/')
 SOFTMAX = ['tests/library/package/test_floors.py', 'tests/library/package/test_public_names.py']
 
 
@@ -69,34 +71,20 @@ def test_a_sentence_asks_for_no_types(tmp_path, monkeypatch, what, is_prose):
 
 def test_every_file_of_a_room_has_tests():
     "A folder that is added has to say who looks at it; prose and data are what is left."
-    done = subprocess.run(
-        ['git', 'ls-files', '*.py'], cwd=check.ROOT, capture_output=True, text=True
-    )
+    done = tell('git', 'ls-files', '*.py', cwd=check.ROOT)
     if done.returncode:
         pytest.skip('no git checkout here')
-    helpers = ('tests/', 'assignments/tests/', 'docs/live/tests/')
     lost = [
         path
         for path in done.stdout.splitlines()
-        if not path.startswith(helpers) and not check.chosen([path])
+        if not path.startswith(HELPERS) and not check.chosen([path])
     ]
     assert lost == []
 
 
 def test_no_test_lies_outside_of_the_folders():
     "Folders of tests are a room's: pytest and `make check` find all that is there."
-    found = subprocess.run(
-        ['git', 'ls-files', '**/test_*.py', 'test_*.py'],
-        cwd=check.ROOT,
-        capture_output=True,
-        text=True,
-    ).stdout.splitlines()
-    homes = (
-        'tests/library/',
-        'tests/book/',
-        'tests/tools/',
-        'assignments/tests/',
-        'docs/live/tests/',
-    )
+    found = tell('git', 'ls-files', '**/test_*.py', 'test_*.py', cwd=check.ROOT).stdout.splitlines()
+    homes = *(f'tests/{one}/' for one in ('library', 'book', 'tools')), *HELPERS[1:]
     assert [path for path in found if not path.startswith(homes)] == []
     assert [path for path in found if path.startswith('tests/library/test_')] == []

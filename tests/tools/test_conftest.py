@@ -2,11 +2,11 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = """
@@ -38,13 +38,16 @@ def run(tmp_path, good=True, words=(), **env):
         for name, value in os.environ.items()
         if name not in ('EXTREME_OPT_DATA', 'EXTREME_OPT_CACHE')
     }
-    return subprocess.run(
-        [sys.executable, '-m', 'pytest', *words, '-m', 'not slow', 'tests'],
+    return tell(
+        sys.executable,
+        '-m',
+        'pytest',
+        *words,
+        '-m',
+        'not slow',
+        'tests',
         cwd=tmp_path,
         env={**clean, **env},
-        capture_output=True,
-        text=True,
-        timeout=120,
     )
 
 
@@ -76,13 +79,7 @@ def test_broken_collection_counts(tmp_path):
     "A module that cannot be imported is a failure in the closing line too."
     run(tmp_path)
     (tmp_path / 'tests' / 'test_broken.py').write_text('import there_is_no_such_module')
-    done = subprocess.run(
-        [sys.executable, '-m', 'pytest', 'tests'],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = tell(sys.executable, '-m', 'pytest', 'tests', cwd=tmp_path)
     assert done.returncode == 2 and done.stdout.splitlines()[-1] == '0 passed, 1 failed, 0 skipped'
 
 
@@ -99,23 +96,19 @@ def test_cache_of_the_session(tmp_path):
 def test_tests_of_a_group_share_a_process(tmp_path):
     """The site is built in one process only; two files that share nothing may go to two. (Groups by
     a marker were lost in silence when pytest changed how it keeps names.)"""
-    for name in ('test_site', 'test_looks', 'test_other', 'test_notebooks'):
+    for name in ('test_site', 'test_browser', 'test_other', 'test_notebooks'):
         (tmp_path / f'{name}.py').write_text(
             'import os, pytest, time\n@pytest.mark.parametrize("x", range(4))\ndef test_runs(x):\n'
             "    open('ran.txt', 'a').write(f'{__name__} {os.getpid()}\\n')\n    time.sleep(0.05)\n"
         )
     (tmp_path / 'conftest.py').write_text((ROOT / 'conftest.py').read_text())
     (tmp_path / 'pytest.ini').write_text('[pytest]\naddopts = -p no:cacheprovider\n')
-    done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', '-n', '2', '--dist', 'loadscope'],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
+    done = tell(
+        sys.executable, '-m', 'pytest', '-q', '-n', '2', '--dist', 'loadscope', cwd=tmp_path
     )
     assert done.returncode == 0, done.stdout
     ran = [line.split() for line in (tmp_path / 'ran.txt').read_text().splitlines()]
     where = {name: {process for each, process in ran if each == name} for name, _ in ran}
-    assert len(ran) == 16 and where['test_site'] == where['test_looks']
+    assert len(ran) == 16 and where['test_site'] == where['test_browser']
     assert len(where['test_site']) == len(where['test_other']) == 1
     assert len({process for _, process in ran}) == 2

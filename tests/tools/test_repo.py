@@ -4,11 +4,11 @@ import ast
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,16 +18,12 @@ def blocks(name, language):
     return re.findall(rf'```{language}\n(.*?)```', (ROOT / name).read_text(), flags=re.S)
 
 
-def run(*command, **options):
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, **options)
-
-
 def test_readme_python_runs():
     "The README's code runs as it stands and prints an accuracy and the names that it found."
     pytest.importorskip('scipy')
     (code,) = blocks('README.md', 'python')
     assert len([line for line in code.splitlines() if line.strip()]) <= 14
-    done = run(sys.executable, '-c', code, env={**os.environ, 'PYTHONPATH': str(ROOT)})
+    done = tell(sys.executable, '-c', code, env={**os.environ, 'PYTHONPATH': str(ROOT)})
     assert done.returncode == 0, done.stderr[-2000:]
     count, names = done.stdout.strip().splitlines()
     assert re.match(r'[\d,]+ classes, held-out accuracy 0\.\d+', count)
@@ -38,7 +34,7 @@ def test_readme_python_runs():
 
 def test_readme_commands_exist():
     "Each `make` command that a text names is a target with its own line of help."
-    listed = run('make', 'help').stdout
+    listed = tell('make', 'help').stdout
     for page in ('README.md', 'CONTRIBUTING.md'):
         text = (ROOT / page).read_text()
         for target in re.findall(r'`make ([a-z]+)', text) + re.findall(
@@ -57,13 +53,13 @@ def test_make_says_what_is_missing(tmp_path):
         fake = tmp_path / 'python3'
         fake.write_text(f'#!/bin/sh\n{body}\n')
         fake.chmod(0o755)
-        done = run('make', 'setup', f'PYTHON={fake}', f'VENV={tmp_path}/none')
+        done = tell('make', 'setup', f'PYTHON={fake}', f'VENV={tmp_path}/none')
         assert done.returncode != 0 and word in done.stdout, done.stdout + done.stderr
 
 
 def test_new_needs_a_name():
     "Without a name nothing is written, and one line shows how to give it."
-    done = run('make', 'new', 'READY=', 'name=')
+    done = tell('make', 'new', 'READY=', 'name=')
     assert (
         done.returncode != 0
         and 'make new name=learn/ordinal/45_momentum' in done.stderr
@@ -75,7 +71,7 @@ def test_nothing_private_is_committed():
     "No lock file and no large file in what git tracks."
     if not shutil.which('git') or not (ROOT / '.git').exists():
         pytest.skip('no git checkout here')
-    files = [ROOT / line for line in run('git', 'ls-files').stdout.splitlines()]
+    files = [ROOT / line for line in tell('git', 'ls-files').stdout.splitlines()]
     files = [file for file in files if file.exists()]
     assert len(files) > 20
     assert [file.name for file in files if file.name == 'uv.lock'] == []

@@ -13,16 +13,8 @@ import pytest
 
 def page(*sources):
     "A notebook whose cells have these sources."
-    cells = [
-        dict(
-            cell_type='code',
-            execution_count=None,
-            metadata={},
-            outputs=[],
-            source=source.splitlines(keepends=True),
-        )
-        for source in sources
-    ]
+    empty = dict(cell_type='code', execution_count=None, metadata={}, outputs=[])
+    cells = [dict(empty, source=source.splitlines(keepends=True)) for source in sources]
     return notebooks.clean(dict(cells=cells, metadata={}, nbformat=4, nbformat_minor=5))
 
 
@@ -37,7 +29,7 @@ def nbs(tmp_path, monkeypatch):
     "An empty tree of notebooks that the runner takes for its own."
     shutil.copy(notebooks.ROOT / 'pyproject.toml', tmp_path)
     same = notebooks.environment()  # of all tests, which so share what their kernels import
-    monkeypatch.setattr(notebooks, 'environment', lambda: same)
+    monkeypatch.setattr(notebooks, 'environment', lambda *_: same)
     monkeypatch.setattr(notebooks, 'ROOT', tmp_path)
     monkeypatch.setattr(notebooks, 'NBS', tmp_path / 'nbs')
     return tmp_path / 'nbs'
@@ -60,10 +52,8 @@ def test_differences_are_told_by_cell():
     assert notebooks.differences(one, one) == []
     (said,) = notebooks.differences(one, two)
     assert "was 'loss 1.5', now 'loss 1.6'" in said and 'cell 1 #' in said
-    assert (
-        'other pictures'
-        in notebooks.differences(shown({'image/png': 'a'}), shown({'image/png': 'b'}))[0]
-    )
+    first, second = (shown({'image/png': name}) for name in 'ab')
+    assert 'other pictures' in notebooks.differences(first, second)[0]
     assert 'had 1 outputs, now 0' in notebooks.differences(one, shown())[0]
 
 
@@ -71,10 +61,8 @@ def test_outputs_are_known_by_the_digest_of_their_code(nbs):
     """A page is stale when a code cell changes, not when its text or an output does; a new page was
     never refreshed."""
     path = put(nbs / '90_try', '10_page', '1', '#| slow\n2', '#| eval: false\n3')
-    assert (
-        notebooks.stale(notebooks.read(path)) == 'was never refreshed'
-        and notebooks.main(['status']) == 1
-    )
+    assert notebooks.stale(notebooks.read(path)) == 'was never refreshed'
+    assert notebooks.main(['status']) == 1
     assert notebooks.main(['stamp']) == 0 and notebooks.main(['status']) == 0
     book = notebooks.read(path)
     assert notebooks.clean(notebooks.read(path)) == book  # cleaning keeps the digest
@@ -92,24 +80,15 @@ def test_pages_older_than_the_package_are_listed(nbs, tmp_path, capsys):
     docstrings and other modules do not."""
     folder = tmp_path / 'extreme_opt' / 'core'
     folder.mkdir(parents=True)
-    texts = {
-        '../__init__.py': '',
-        '__init__.py': '',
-        'far.py': 'x = 1\n',
-        'near.py': 'from .far import x\n',
-        'other.py': 'y = 1\n',
-    }
+    texts = {'far.py': 'x = 1\n', 'near.py': 'from .far import x\n', 'other.py': 'y = 1\n'}
+    texts |= {'../__init__.py': '', '__init__.py': ''}
     for name, text in texts.items():
         (folder / name).write_text(text)
     path = put(
         nbs / '90_try', '10_page', 'from extreme_opt.core.near import x', '%matplotlib inline'
     )
-    assert notebooks.imported_modules(notebooks.read(path)) == [
-        'extreme_opt',
-        'extreme_opt.core',
-        'extreme_opt.core.far',
-        'extreme_opt.core.near',
-    ]
+    found = notebooks.imported_modules(notebooks.read(path))
+    assert found == [f'extreme_opt{name}' for name in ('', '.core', '.core.far', '.core.near')]
     notebooks.main(['stamp'])
     (folder / 'other.py').write_text('y = 2\n')
     (folder / 'far.py').write_text('"A docstring."\n# a remark\nx = 1\n')
@@ -117,10 +96,8 @@ def test_pages_older_than_the_package_are_listed(nbs, tmp_path, capsys):
     (folder / 'far.py').write_text('x = 2\n')
     capsys.readouterr()
     assert notebooks.is_older(notebooks.read(path)) and notebooks.main(['status']) == 0
-    assert (
-        'nbs/90_try/10_page.ipynb is older than the modules that it imports'
-        in capsys.readouterr().out
-    )
+    said = capsys.readouterr().out
+    assert 'nbs/90_try/10_page.ipynb is older than the modules that it imports' in said
 
 
 def test_only_changed_notebooks(nbs, tmp_path):
@@ -145,28 +122,14 @@ def test_only_changed_notebooks(nbs, tmp_path):
 
 def test_names(nbs):
     "A stem, the plain idea, a folder or a path choose notebooks; a name that fits none is said."
-    paths = [
-        put(nbs / folder, name, 'pass')
-        for folder, name in [
-            ('learn/softmax', '30_umax'),
-            ('learn/softmax', '40_implicit'),
-            ('engine/show', '10_plots'),
-        ]
-    ]
+    names = 'learn/softmax/30_umax', 'learn/softmax/40_implicit', 'engine/show/10_plots'
+    paths = [put(nbs, name, 'pass') for name in names]
     index = put(nbs, 'index', 'pass')
-    for name in (
-        '30_umax',
-        'umax',
-        'learn/softmax/30_umax',
-        'nbs/learn/softmax/30_umax.ipynb',
-        'softmax/umax',
-    ):
+    for name in ('30_umax', 'umax', names[0], f'nbs/{names[0]}.ipynb', 'softmax/umax'):
         assert notebooks.find([name]) == paths[:1], name
     assert notebooks.find(['learn/softmax']) == notebooks.find(['softmax']) == paths[:2]
-    assert notebooks.find([]) == [index, *paths] and notebooks.find(['plots', 'index']) == [
-        index,
-        paths[2],
-    ]
+    assert notebooks.find([]) == [index, *paths]
+    assert notebooks.find(['plots', 'index']) == [index, paths[2]]
     with pytest.raises(SystemExit, match='no notebook fits'):
         notebooks.find(['max'])
 
@@ -194,10 +157,8 @@ def test_new_page(nbs):
     "The template becomes a page with a module of its own, and an existing page is left alone."
     path = notebooks.new('learn/ordinal/45_momentum')
     book = notebooks.read(path)
-    assert (
-        '#| default_exp ordinal.momentum' in json.dumps(book)
-        and book['cells'][0]['source'][0] == '# Momentum\n'
-    )
+    assert '#| default_exp ordinal.momentum' in json.dumps(book)
+    assert book['cells'][0]['source'][0] == '# Momentum\n'
     with pytest.raises(SystemExit, match='exists already'):
         notebooks.new('learn/ordinal/45_momentum')
     with pytest.raises(SystemExit, match='no page name'):
@@ -226,10 +187,8 @@ def test_refresh_twice_changes_nothing(nbs, capsys):
     assert notebooks.main(['refresh', '10_page']) == 0 and path.read_bytes() == first
     assert 'outputs as they were' in capsys.readouterr().out
     done = notebooks.read(path)
-    assert (
-        done['cells'][4]['outputs'] == book['cells'][4]['outputs']
-        and done['cells'][5]['outputs'] == []
-    )
+    assert done['cells'][4]['outputs'] == book['cells'][4]['outputs']
+    assert done['cells'][5]['outputs'] == []
     assert notebooks.main(['slow']) == 0
     after = notebooks.read(path)
     assert after['cells'][5]['outputs'][0]['text'] == ['slow\n']
@@ -243,10 +202,8 @@ def test_failure_is_one_clear_line(nbs, capsys, tmp_path):
     put(nbs / '90_try', '20_bad', '1', 'value = [1, 2]\nvalue[5]')
     assert notebooks.main(['run', '--out', str(tmp_path / 'out')]) == 1
     said = capsys.readouterr().out
-    assert (
-        'FAILED nbs/90_try/20_bad.ipynb, cell 2 #' in said
-        and '`value = [1, 2]`: IndexError: list index out of range' in said
-    )
+    assert 'FAILED nbs/90_try/20_bad.ipynb, cell 2 #' in said
+    assert '`value = [1, 2]`: IndexError: list index out of range' in said
     assert [path.name for path in (tmp_path / 'out').rglob('*.ipynb')] == ['10_good.ipynb']
     assert '2 notebooks: ' in said and 's of processor time' in said
     capsys.readouterr()

@@ -7,54 +7,39 @@ import math
 import os
 import re
 import shutil
-import subprocess
 import sys
 import zipfile
 from email import message_from_string
 from pathlib import Path
 
 import pytest
+from told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 import tasks  # noqa: E402
 
-NEEDED = (
-    'numpy',
-    'scipy',
-    'numba',
-    'llvmlite',
-    'sklearn',
-    'scikit_learn',
-    'joblib',
-    'threadpoolctl',
-    'narwhals',
-)  # without extras
+# without extras
+NEEDED = 'numpy scipy numba llvmlite sklearn scikit_learn joblib threadpoolctl narwhals'.split()
 UNREACHABLE = (
     r'(?i)failed to fetch|error sending request|dns error|could not connect|network is'
     r' unreachable|connection (refused|reset)|timed out'
     r'|network (is|was) disabled|name resolution|failed to establish'
 )
-AWAY = {
-    name: value
-    for name, value in os.environ.items()
-    if name not in ('PYTHONPATH', 'PYTHONHOME', 'NUMBA_DISABLE_JIT')
-}
+OURS = 'PYTHONPATH', 'PYTHONHOME', 'NUMBA_DISABLE_JIT'
+AWAY = {name: value for name, value in os.environ.items() if name not in OURS}
+COPIED = 'setup.py', 'pyproject.toml', 'README.md', 'LICENSE'
 
 
 def run(*command, **options):
-    done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, timeout=600, **options
-    )
-    assert done.returncode == 0, f'{command}: {done.stdout[-2000:]}{done.stderr[-3000:]}'
-    return done.stdout
+    return tell(*command, ends_well=True, **dict(cwd=None) | options).stdout
 
 
 @pytest.fixture(scope='module')
 def wheel(tmp_path_factory):
     "A wheel built from a copy of what is committed, with the tools of this environment."
     copy, out = tmp_path_factory.mktemp('source'), tmp_path_factory.mktemp('dist')
-    for name in ('setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
+    for name in COPIED:
         shutil.copy(ROOT / name, copy)
     shutil.copytree(
         ROOT / 'extreme_opt', copy / 'extreme_opt', ignore=shutil.ignore_patterns('__pycache__')
@@ -73,7 +58,7 @@ def test_reliability_two_builds_give_the_same_bytes(tmp_path):
     for name in ('one', 'two'):
         copy = tmp_path / name
         copy.mkdir()
-        for file in ('setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
+        for file in COPIED:
             (copy / file).write_bytes((ROOT / file).read_bytes())
         (copy / 'extreme_opt/core').mkdir(parents=True)
         for file in ('__init__.py', 'core/__init__.py', 'core/streams.py'):
@@ -98,26 +83,13 @@ def python(wheel, tmp_path_factory):
     "The interpreter of an empty environment that holds the wheel and its requirements."
     folder = tmp_path_factory.mktemp('empty')
     run(sys.executable, '-m', 'venv', '--without-pip', folder / 'venv')
-    (found,) = [
-        path
-        for path in (folder / 'venv/bin/python', folder / 'venv/Scripts/python.exe')
-        if path.exists()
-    ]
-    uv = shutil.which(
-        'uv', path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get('PATH', '')])
-    )
-    install = (
-        [uv, 'pip', 'install', '--python', found]
-        if uv
-        else [sys.executable, '-m', 'pip', '--python', found, 'install']
-    )
-    done = subprocess.run(
-        [*map(str, install), '-q', '-c', str(ROOT / 'constraints.txt'), str(wheel)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env=AWAY,
-    )
+    found = tasks.python_of(folder / 'venv')
+    beside = Path(sys.executable).parent, os.environ.get('PATH', '')
+    uv = shutil.which('uv', path=os.pathsep.join(map(str, beside)))
+    own = [sys.executable, '-m', 'pip', '--python', found, 'install']
+    install = [uv, 'pip', 'install', '--python', found] if uv else own
+    pins = '-c', ROOT / 'constraints.txt'
+    done = tell(*install, '-q', *pins, wheel, cwd=None, env=AWAY)
     if done.returncode == 0:
         return found
     assert re.search(UNREACHABLE, done.stderr), done.stderr
@@ -157,11 +129,8 @@ def test_wheel_says_what_it_needs(wheel):
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith('METADATA')]
         said = message_from_string(archive.read(name).decode())
-    base = [
-        re.match(r'[\w-]+', need)[0]
-        for need in said.get_all('Requires-Dist')
-        if 'extra ==' not in need
-    ]
+    needs = [need for need in said.get_all('Requires-Dist') if 'extra ==' not in need]
+    base = [re.match(r'[\w-]+', need)[0] for need in needs]
     assert sorted(base) == ['numba', 'numpy', 'scikit-learn', 'scipy']
     assert set(said.get_all('Provides-Extra')) == set(own['optional-dependencies'])
     assert said['Requires-Python'] == own['requires-python']
@@ -188,15 +157,12 @@ except ImportError as error:
     print(error)
 """
     said = run(python, '-c', code, cwd=tmp_path, env=env)
-    assert re.search(r'^extreme_opt +\d', said, flags=re.M) and re.search(
-        r'^compiled +yes', said, flags=re.M
-    )
+    assert all(re.search(line, said, re.M) for line in (r'^extreme_opt +\d', '^compiled +yes'))
     assert re.search(r'matplotlib +not installed', said) and said.endswith(
         'not installed; pip install "extreme_opt[show]"\n'
     )
-    said = json.loads(
-        run(python, 'tiny_fits.py', 'data.made_up', 'softmax.implicit', cwd=tmp_path, env=env)
-    )
+    words = 'tiny_fits.py', 'data.made_up', 'softmax.implicit'
+    said = json.loads(run(python, *words, cwd=tmp_path, env=env))
     assert said['have_numba'] and all(
         math.isfinite(value) for values in said['results'].values() for value in values
     )

@@ -1,6 +1,6 @@
 """Answers to problem set 5, right and wrong, for each coding question.
 
-ANSWERS: (name, points over all tests of the question, source), two at most that fail alike.
+ANSWERS: (name, points over all tests of the question, source), one of those that fail alike.
 """
 
 CLAIM = "claim = dict(chapter='{}', id='{}', prediction='{}')\n"
@@ -138,8 +138,6 @@ ANSWERS = {
         ('half of the tails forgotten', 0, interval(answer='tuple(float(q) for q in np.quantile(means, [1 - level, level]))')),
         ('level not used', 0, interval(answer='tuple(float(q) for q in np.quantile(means, [.025, .975]))')),
         ('not from rng', 0, interval(means='np.random.choice(v, size=(n_draws, n)).mean(axis=1)')),
-        ('the normal interval', 0, interval(answer='(v.mean() - 1.96 * v.std() / n**.5, v.mean() + 1.96 * v.std() / n**.5)')),
-        ('a fixed seed', 0, interval(means='np.random.default_rng().choice(v, size=(n_draws, n)).mean(axis=1)')),
         ('values changed', 0, '''
 def interval(values, rng, level=.95, n_draws=2000):
     values.sort(); means = values[rng.integers(len(values), size=(n_draws, len(values)))].mean(1)
@@ -172,7 +170,6 @@ def interval(values, rng, level=.95, n_draws=2000):
         ),
         ('means alone', 0, verdict("return 'mended' if p.mean() > m.mean() else 'printed' if p.mean() < m.mean() else 'undecided'")),
         ('never printed', 0, verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'undecided'")),
-        ('never undecided', 0, verdict("return 'mended' if interval_of(p - m, rng)[0] > 0 else 'printed'")),
         (
             'ninety percent',
             0,
@@ -187,11 +184,6 @@ def interval(values, rng, level=.95, n_draws=2000):
                 "low, high = interval_of(p - m, rng)\n    return 'mended' if low >= 0 else 'printed' if high <= 0 else 'undecided'"
             ),
         ),
-        ('equal decides', 0, '''
-def verdict(printed_values, mended_values, rng):
-    low, high = interval_of(np.subtract(printed_values, mended_values), rng)
-    return 'mended' if low >= 0 else 'printed' if high <= 0 else 'undecided'
-'''),
     ],
     'answer': [
         ('read off', 3, 'answer_runs = 64'),
@@ -205,7 +197,6 @@ def verdict(printed_values, mended_values, rng):
         ('one place too few', 0, 'answer_runs = offered[offered.index(64) - 1]'),
         ('one place too many', 0, 'answer_runs = offered[offered.index(64) + 1]'),
         ('not offered', 0, 'answer_runs = 100'),
-        ('a text', 0, "answer_runs = '128'"),
     ],
     'real': [
         ('one loop', 4, real()),

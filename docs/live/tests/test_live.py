@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from built_site import (  # noqa: F401 (fixtures)
     served,
     site,
 )
+from told import tell
 
 from extreme_opt import data
 
@@ -40,9 +40,7 @@ def kernel(*cells, before=''):
         ' guest.handle(json.dumps(dict(source=cell, name="<cell'
         ' 1>")))\nsys.__stdout__.write(json.dumps(guest.sent))'
     )
-    done = subprocess.run(
-        [sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, timeout=300
-    )
+    done = tell(sys.executable, '-c', code)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -110,9 +108,10 @@ def test_pages_with_a_button_list_all_cells():
 
 
 TEXT = (ROOT / 'docs/live/tests/answers.md').read_text(encoding='utf-8')
+PAGE = r'^## (\S+)\n(.*?)(?=^## |\Z)'
 ANSWERS = {  # by page and number, right ones
     (page, int(number)): code
-    for page, own in re.findall(r'^## (\S+)\n(.*?)(?=^## |\Z)', TEXT, re.S | re.M)
+    for page, own in re.findall(PAGE, TEXT, re.S | re.M)
     for number, code in re.findall(r'^### (\d+)\n\n```python\n(.*?)```$', own, re.S | re.M)
 }
 EXERCISES = {
@@ -125,16 +124,15 @@ EXERCISES = {
 def test_every_lesson_that_names_an_answer_has_it_checked():
     "Tests belong to exercises that are there, and every one has a right answer to try it with."
     written = [
-        (part[1] + '/' + page[1], int(number))
-        for part in ((path.read_text(), path.stem) for path in (live.TASKS / 'checks').glob('*.md'))
-        for page in re.finditer(r'^## (\S+)\n(.*?)(?=^## |\Z)', part[0], re.S | re.M)
-        for number in re.findall(r'^### (\d+)$', page[2], re.M)
+        (f'{path.stem}/{page}', int(number))
+        for path in (live.TASKS / 'checks').glob('*.md')
+        for page, own in re.findall(PAGE, path.read_text(), re.S | re.M)
+        for number in re.findall(r'^### (\d+)$', own, re.M)
     ]
     assert sorted(written) == sorted(EXERCISES) == sorted(ANSWERS)
     for path in live.pages().values():
-        text = '\n'.join(
-            ''.join(cell['source']) for cell in json.loads((live.NBS / path).read_text())['cells']
-        )
+        cells = json.loads((live.NBS / path).read_text())['cells']
+        text = '\n'.join(''.join(cell['source']) for cell in cells)
         own = text.partition('## Exercises')[2].partition('\n## ')[0]
         there = [int(number) for number in re.findall(r'^(\d+)\. ', own, re.M)]
         checked = {one['number'] for one in live.exercises(path)}
@@ -163,12 +161,9 @@ def test_a_part_that_grows_is_named():
 
 
 def test_pages_load_the_parts_that_their_cells_name():
-    parts = {
-        name: live.cells_of(f'{name}.ipynb')['parts']
-        for name in ('learn/00_primer', 'learn/similarity/30_first_fit', 'use/20_recommender')
-    }
-    both = ['pandas.zip.gz', 'corpus.zip.gz']
-    assert list(parts.values()) == [[], ['corpus.zip.gz'], both]
+    names = 'learn/00_primer', 'learn/similarity/30_first_fit', 'use/20_recommender'
+    parts = [live.cells_of(f'{name}.ipynb')['parts'] for name in names]
+    assert parts == [[], ['corpus.zip.gz'], ['pandas.zip.gz', 'corpus.zip.gz']]
 
 
 def test_documented_functions_are_read_from_what_the_site_brings(tmp_path):
@@ -291,11 +286,9 @@ def test_numpy_in_place_of_compiled_loops_gives_the_same_fits():
     for name, functions in guest_loops.loops.items():
         for one in functions:
             original = getattr(importlib.import_module(name), one.__name__)
-            original = getattr(original, 'py_func', original)
-            assert (
-                inspect.signature(one).parameters.keys()
-                == inspect.signature(original).parameters.keys()
-            )
+            both = one, getattr(original, 'py_func', original)
+            mine, theirs = (inspect.signature(each).parameters.keys() for each in both)
+            assert mine == theirs
 
 
 def test_a_loop_refuses_a_number_that_it_has_no_formula_for():
@@ -308,37 +301,21 @@ def test_a_loop_refuses_a_number_that_it_has_no_formula_for():
     from extreme_opt.ordinal import losses
     from extreme_opt.similarity.all_pairs import LOSSES
 
-    ones = np.ones(3)
-
-    def pair_losses(kind):
-        guest_loops._pair_losses(kind, 1.0, ones, 2 * ones, np.empty((3, 3)))
-
-    def pulls(kind):
-        ids = np.zeros(3, int)
-        rows = np.ones((1, 2))
-        lists = [ones] * 5 + [0.0, ones, ones, ids, ids, rows, rows, np.empty(3)]
-        guest_loops._pulls(kind, *lists)
-
-    def logs(kind):
-        empty = [np.empty((2, 3)), np.empty((2, 3)), np.empty(2)]
-        guest_loops._class_logs(np.ones((2, 3)), kind, np.empty((2, 3), int), *empty)
-
-    def chain(kind):
-        empty = [np.empty((2, 3)), np.empty((2, 3)), np.empty(2)]
-        scores = np.ones((2, 3))
-        guest_loops._class_chain(scores, scores, kind, np.empty((2, 3), int), *empty)
-
-    for loop, known in (
-        (pair_losses, losses._KINDS),
-        (pulls, LOSSES.values()),
-        (logs, range(len(ORDERS))),
-        (chain, range(len(ORDERS))),
+    ones, ids, rows, scores = np.ones(3), np.zeros(3, int), np.ones((1, 2)), np.ones((2, 3))
+    lists = [ones] * 5 + [0.0, ones, ones, ids, ids, rows, rows, np.empty(3)]
+    order, empty = np.empty((2, 3), int), [np.empty((2, 3)), np.empty((2, 3)), np.empty(2)]
+    orders = range(len(ORDERS))
+    for loop, before, after, known in (
+        (guest_loops._pair_losses, [], [1.0, ones, 2 * ones, np.empty((3, 3))], losses._KINDS),
+        (guest_loops._pulls, [], lists, LOSSES.values()),
+        (guest_loops._class_logs, [scores], [order, *empty], orders),
+        (guest_loops._class_chain, [scores, scores], [order, *empty], orders),
     ):
         for kind in known:
-            loop(kind)
+            loop(*before, kind, *after)
         for kind in (-1, max(known) + 1, 99):
             with pytest.raises(ValueError, match=f'kind={kind} has no formula here'):
-                loop(kind)
+                loop(*before, kind, *after)
 
 
 @pytest.mark.skipif(
@@ -350,10 +327,8 @@ def test_the_engine_as_built_keeps_to_its_limits():
     sizes = build.measure(MADE)
     assert build.too_large(sizes) == []
     large = max(sizes.get('image.gz', 0), sum(sizes[name] for name in build.LIBRARIES))
-    rest = sum(
-        sizes[name] for name in ('files.zip.gz', 'project.zip.gz', 'python.wasm.gz', 'scripts')
-    )
-    assert sizes['total'] <= rest + large
+    small = 'files.zip.gz', 'project.zip.gz', 'python.wasm.gz', 'scripts'
+    assert sizes['total'] <= sum(sizes[name] for name in small) + large
 
 
 def test_an_image_is_taken_after_the_imports_of_pages():
@@ -663,9 +638,7 @@ def problem_sets(site_with_engine, tmp_path_factory):
     command += ['-D', 'html_theme=sphinx_book_theme']
     command += ['-D', 'myst_enable_extensions=dollarmath', place / 'in', place / 'out']
     paths = os.pathsep.join(str(ROOT / name) for name in ('docs', 'docs/_ext'))
-    done = subprocess.run(
-        command, env=os.environ | dict(PYTHONPATH=paths), capture_output=True, text=True
-    )
+    done = tell(*command, env=os.environ | dict(PYTHONPATH=paths))
     assert done.returncode == 0, done.stderr
     (site_with_engine / live.SETS).mkdir(parents=True, exist_ok=True)
     for one in sets:
@@ -760,28 +733,15 @@ def test_every_key_can_be_typed_in_a_cell(visit, site_with_engine, problem_sets,
     for combination in ('Control+k', 'Meta+k', 'Control+/', 'Escape', 'Alt+s'):
         keys.press(combination)
         assert left() == [before, 0, True], combination
-    keys.press('Control+a')
-    keys.type('a = 1 / 2')
-    keys.press('Enter')
-    keys.type('b = 34')
-    keys.press('ArrowLeft')
-    keys.type('/')
-    keys.press('Home')
-    keys.press('Tab')
-    keys.press('ArrowUp')
-    keys.press('End')
-    keys.press('ArrowLeft')
-    keys.press('ArrowRight')
-    keys.type('0')
-    keys.press('ArrowDown')
-    keys.press('End')
-    keys.type('?')
+
+    def play(*steps):
+        for one in steps:  # a text in a list is typed, a name is a key
+            keys.type(*one) if isinstance(one, list) else keys.press(one)
+
+    play('Control+a', ['a = 1 / 2'], 'Enter', ['b = 34'], 'ArrowLeft', ['/'], 'Home', 'Tab')
+    play('ArrowUp', 'End', 'ArrowLeft', 'ArrowRight', ['0'], 'ArrowDown', 'End', ['?'])
     runs('a = 1 / 20\n    b = 3/4?')
-    keys.press('Control+a')
-    keys.press('Control+c')
-    keys.press('Control+End')
-    keys.press('Enter')
-    keys.press('Control+v')
+    play('Control+a', 'Control+c', 'Control+End', 'Enter', 'Control+v')
     runs('a = 1 / 20\n    b = 3/4?\na = 1 / 20\n    b = 3/4?')
 
 
@@ -794,12 +754,7 @@ def test_problem_sets_of_the_site_hold_nothing_for_teachers():
     made = live.problem_sets(folder)
     assert len(made) == 5 and handout.leaks(folder) == []
     for path in made:
-        text = path.read_text()
-        assert (
-            'BEGIN SOLUTION' not in text
-            and 'HIDDEN TESTS' not in text
-            and 'MARK SCHEME' not in text
-        )
+        assert not re.search('BEGIN SOLUTION|HIDDEN TESTS|MARK SCHEME', path.read_text())
         said = live.cells_of(live.SETS / path.name, path)
         assert said['goOn'] and any('YOUR CODE HERE' in one['source'] for one in said['cells'])
 
@@ -808,7 +763,7 @@ def test_pages_of_the_table_ran_to_their_end():
     "Every cell ran or is marked with its reason, every figure of a cell that ran was drawn."
     with (ROOT / 'docs/results/live_pages.csv').open(encoding='utf-8') as file:
         rows = list(csv.DictReader(file))
-    page = '\n'.join(script('benchmarks').live_page())
+    page = script('benchmarks').live_page()
     marked = [row['method'] for row in rows if row['cell']]
     assert all(row['task'] for row in rows)
     for row in (row for row in rows if not row['cell']):
