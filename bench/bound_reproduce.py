@@ -8,7 +8,7 @@ sets, one core. Read by nbs/evidence/bound/90_reproduce.
 - `race`: steps, passes and seconds until the loss is within 1e-2, 1e-4 and 1e-6 of the optimum;
   nothing where it is not reached within the limits
   (200 steps of a batch method, 40 passes of a stochastic one, of SGD 20, and 20 seconds). SGD runs
-  at the best of three rates, the others as they come.
+  at the best of three rates, the others with the settings in `entrants`.
 
 Only solver steps are timed, after one that compiles. Sets other than the Gaussians, the digits and
 the badly scaled one need EXTREME_OPT_DATA.

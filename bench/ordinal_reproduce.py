@@ -4,9 +4,9 @@ the page nbs/evidence/ordinal/90_reproduce reads.
     python bench/run.py ordinal_reproduce
 
 Some minutes on one core; the environment variable PARTS names a folder that keeps finished parts
-(see ordinal_race). Music, shoes, materials and MNIST are looked up by `data.load`; a set that
-cannot be had is left out and named. Seconds are those of the solver alone, medians over starts; the
-other columns hold what was reached. Peer is the loss, or the number that a row is about.
+(see ordinal_race). Music and MNIST are looked up by `data.load`; a set that cannot be had is left
+out and named. Seconds are those of the solver alone, medians over starts; the other columns hold
+what was reached. Peer is the loss, or the number that a row is about.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from extreme_opt.ordinal import (
     Hinge,
     ProjectedGradient,
     flip_labels,
-    merge_comparisons,
     triplet_error,
 )
 from extreme_opt.ordinal.gram import coordinates
@@ -292,60 +291,6 @@ def music():
             )
 
 
-def shoes():
-    if (kept := loaded('zappos-shoes')) is None:
-        return
-    for n_components in (1, 2, 3, 5, 8, 12):
-        run = fit(kept.train_triplets, n_components, STE(), kept.n_objects, 60)
-        points = run.state.params.reshape(-1, n_components)
-        yield row(
-            'SBB auto',
-            'zappos',
-            f'p={n_components}',
-            f'{run.column("seconds")[-1]:.2f}',
-            train_error=f'{triplet_error(points, kept.train_triplets):.3f}',
-            test_error=f'{triplet_error(points, kept.test_triplets):.3f}',
-        )
-
-
-def floor(votes):
-    "Share of votes that go against the majority of their question: no map can do better."
-    unique, counts = merge_comparisons(votes)
-    turned = {
-        tuple(each): count
-        for each, count in zip(unique[:, [0, 2, 1]].tolist(), counts, strict=True)
-    }
-    return (
-        sum(
-            min(count, turned.get(tuple(each), 0.0))
-            for each, count in zip(unique.tolist(), counts, strict=True)
-        )
-        / 2
-        / counts.sum()
-    )
-
-
-def materials():
-    if (kept := loaded('material-similarity')) is None:
-        return
-    train, test = kept.train_triplets, kept.test_triplets
-    yield row('noise floor', 'material', 'train', error=f'{floor(train):.4f}')
-    yield row('noise floor', 'material', 'test', error=f'{floor(test):.4f}')
-    merged, weights = merge_comparisons(train)
-    for n_components in (1, 2, 3, 5, 8):
-        for name, loss in (('STE', STE()), ('TSTE', TSTE())):
-            run = fit(merged, n_components, loss, kept.n_objects, 90, weights=weights)
-            points = run.state.params.reshape(-1, n_components)
-            yield row(
-                'SBB auto',
-                'material',
-                f'{name}, p={n_components}',
-                f'{run.column("seconds")[-1]:.2f}',
-                train_error=f'{triplet_error(points, train):.3f}',
-                test_error=f'{triplet_error(points, test):.3f}',
-            )
-
-
 # ---------------------------------------------------------------------------- Table II and Figure 5
 def pictures(n_train=60, n_test=40, seed=0):
     """Some pictures of each digit: features and labels of the gallery and of the queries; the name
@@ -454,5 +399,5 @@ def retrieval():
 
 
 def main() -> Iterator[dict]:
-    for part in (eurodist, shoes, materials, music, retrieval, table_one):
+    for part in (eurodist, music, retrieval, table_one):
         yield from machine.kept(f'reproduce {part.__name__}', lambda part=part: list(part()))

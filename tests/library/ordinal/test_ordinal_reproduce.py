@@ -67,13 +67,6 @@ def test_class_triplets_are_sound(runs):
     assert (labels[rows[:, 0]] != labels[rows[:, 2]]).all()
 
 
-def test_floor_is_what_the_majority_leaves(runs):
-    votes = np.array(
-        [[0, 1, 2]] * 3 + [[0, 2, 1]] + [[1, 0, 2]] * 2 + [[2, 0, 1]] * 2 + [[2, 1, 0]] * 2
-    )
-    assert runs.floor(votes) == pytest.approx((1 + 0 + 2) / 10)
-
-
 def test_kernel_map_and_disparity(runs):
     rng = np.random.default_rng(3)
     features, points = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
