@@ -2,6 +2,7 @@
 
 import io
 
+import matplotlib as mpl
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from extreme_opt.show import widgets
@@ -16,4 +17,6 @@ def picture(figure, dpi=144, colors=64) -> bytes:
 
 
 widgets.picture = picture
-set_matplotlib_formats('png')
+set_matplotlib_formats('png', bbox_inches=None)
+mpl.rcParams['figure.dpi'] = 20
+mpl.rcParams['figure.constrained_layout.use'] = False

@@ -113,7 +113,7 @@ def commands(files: list[str], base: str, workers: int) -> list[list[str]]:
         found.append(['mypy'])
     found += [
         ['git', 'diff', '--no-ext-diff', '--stat', '--', 'nbs', 'extreme_opt'],
-        [python, 'docs/notebooks.py', 'run', '--changed', *many],
+        [python, 'docs/notebooks.py', 'run', '--changed', '--draft', *many],
     ]
     if any(file.startswith('nbs/') for file in files):
         build = ['-q', '-c', 'docs', '-d', 'build/doctrees', 'build/pages', '_docs']
