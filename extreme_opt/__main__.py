@@ -202,7 +202,7 @@ def weights_or_count(word: str) -> Any:
 
 def size(words: list[str]) -> int:
     "Print what a fit would hold, from sizes alone, beside what is free."
-    from .core.memory import forecast_memory, free_memory
+    from .core.memory import _gigabytes, forecast_memory, free_memory
 
     parser = argparse.ArgumentParser(
         prog='python -m extreme_opt size',
@@ -272,8 +272,8 @@ def size(words: list[str]) -> int:
         parser.error(str(error))
     free = free_memory()
     print(
-        f'{name}, solver {solver}, float{8 * itemsize}: {most or "about "}{n_bytes / 1e9:.3g} GB '
-        'besides the data' + ('' if free is None else f'; {free / 1e9:.3g} GB are free')
+        f'{name}, solver {solver}, float{8 * itemsize}: {most or "about "}{_gigabytes(n_bytes)} '
+        'besides the data' + ('' if free is None else f'; {_gigabytes(free)} are free')
     )
     if free is None or n_bytes <= free:
         return 0
@@ -281,7 +281,7 @@ def size(words: list[str]) -> int:
     if name == 'softmax' and given.stored is not None and not most:
         sizes |= dict(n_weights=most_cells(given), n_stored=2 * given.stored)
         n_bytes = forecast_memory(name, 'support', itemsize=4, **sizes)
-        print(f'--weights support: at most {n_bytes / 1e9:.3g} GB')
+        print(f'--weights support: at most {_gigabytes(n_bytes)}')
     return 1
 
 

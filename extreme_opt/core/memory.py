@@ -48,6 +48,11 @@ def free_memory() -> int | None:
     return min(found, default=None)
 
 
+def _gigabytes(n_bytes: float) -> str:
+    "Three digits, never as a power of ten: 2,800,000 GB."
+    return f'{float(f"{n_bytes / 1e9:.3g}"):,.12g} GB'
+
+
 _MARGIN = 1.25  # times what is free, from which on a fit is refused: a forecast may be off by 20 %
 _ALWAYS_FREE = 2**24  # bytes for which the system is not asked: that costs a tenth of a small fit
 
@@ -77,7 +82,7 @@ def check_memory(n_bytes: float, what: str, advice: str = '', free: int | None =
     if free is None or n_bytes <= free:
         return
     said = (
-        f'{what} needs about {n_bytes / 1e9:.2g} GB besides its data, but {free / 1e9:.2g} GB are '
+        f'{what} needs about {_gigabytes(n_bytes)} besides its data, but {_gigabytes(free)} are '
         f'free; {advice or "expect swapping, or the end of the process"}'
     )
     if n_bytes > _MARGIN * free:
@@ -96,19 +101,32 @@ _CLASSES: dict[str, dict[str, tuple]] = dict(
         support=(dict(data=1, params=6.5, rows=4, gaps=2.4, each=5.5),),
     ),
     bound=dict(
-        lbfgs=(dict(data=1), dict(data=2, scores=6), dict(params=56, scores=8), dict(columns=1)),
+        lbfgs=(
+            dict(data=1),
+            dict(data=2, scores=6),
+            dict(params=56, scores=8, each=45),
+            dict(columns=1),
+        ),
         quasi=(
             dict(data=1),
             dict(data=2, scores=6),
-            dict(params=54, scores=6.5, columns=0.4),
+            dict(params=54, scores=6.5, columns=0.4, each=25),
             dict(columns=1),
         ),
-        bm=(dict(data=1), dict(data=2.5, scores=6), dict(scores=6, square=4.6, columns=1)),
+        bm=(
+            dict(data=1),
+            dict(data=2.5, scores=6),
+            dict(params=17, scores=6, square=4.6, columns=1, each=52),
+        ),
         sbm=(dict(data=1), dict(data=2.5, scores=6), dict(scores=6, square=6.9)),
         incremental=(dict(data=1), dict(data=2.5, scores=6), dict(scores=6, square=3, blocks=1)),
         **dict.fromkeys(
             ('auto', 'newton'),
-            (dict(data=1), dict(data=2, scores=6), dict(scores=6, square=2.3, columns=1)),
+            (
+                dict(data=1),
+                dict(data=2, scores=6),
+                dict(params=17, scores=6, square=2.3, columns=1, each=39),
+            ),
         ),
     ),
     tagger=dict(
@@ -120,6 +138,7 @@ _PAIRS = dict(
     als=3.6, newton=15.1, gd=4.5, adagrad=9.6, block=7.7, pair=10.3, sogram=10.3, lbfgs=3
 )
 _MOST_SQUARE = 1500  # parameters up to which a matrix of them is built
+_MOST_COLUMNS = 4000  # up to which a matrix of columns by columns is built
 _BLOCK = 1.2e8  # bytes of sparse rows that are made dense at once, where a fit is judged
 _BATCH = 256  # rows of a batch, each of which keeps such a matrix with "incremental"
 
@@ -194,7 +213,9 @@ def forecast_memory(
             rows=8 * n_rows,
             each=8 * n_columns,
             gaps=8 * min(n_rows * n_classes, 2**20) * (n_stored is not None),
-            columns=8 * n_columns**2 * 4.5
+            columns=0.0
+            if n_columns > _MOST_COLUMNS
+            else 8 * n_columns**2 * 4.5
             if n_stored is None
             else 8 * n_columns**2 * 3.5 + min(8 * n_rows * n_columns, _BLOCK),
             square=8 * n_params**2 * small,

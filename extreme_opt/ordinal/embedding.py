@@ -26,7 +26,7 @@ from ..core.estimator import (
     warn_not_converged,
 )
 from ..core.linalg import squared_row_norms
-from ..core.memory import check_memory, forecast_memory, free_memory
+from ..core.memory import _gigabytes, check_memory, forecast_memory, free_memory
 from ..core.run import FitDiverged, Run, minimize
 from ..core.step_sizes import BB, SBB, Damped, FixedStep
 from ..core.streams import stream
@@ -304,7 +304,7 @@ def _refuse_far_ids(n_objects: int, n_asked: int, n_components: int) -> None:
     if n_objects > 1000 * n_asked and needed > (2**33 if free is None else free):
         raise ValueError(
             f'ids run to {n_objects - 1}, but only {n_asked} objects are in a comparison, and a '
-            f'row for each id takes {needed / 1e9:.2g} GB; say names=np.unique(triplets), or give '
+            f'row for each id takes {_gigabytes(needed)}; say names=np.unique(triplets), or give '
             'names as text'
         )
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from ..core.linalg import check_sparse
+from ..core.memory import check_memory
 from ..core.validation import as_array, is_missing, refuse_masked, shown
 
 # %% ../../nbs/engine/similarity/77_interactions.ipynb #ccccdd30
@@ -436,6 +437,12 @@ def from_matrix(matrix: Any, values: str, name: str = 'observed') -> Interaction
         raise ValueError(
             f'{name} has shape {matrix.shape}, but a matrix (n_left, n_right) is needed'
         )
+    check_memory(
+        24.0 * sum(matrix.shape),
+        'a fit',
+        f'it has numbers for each of {sum(matrix.shape):,} ids: give a table of pairs, whose ids '
+        'may have gaps',
+    )
     rows = scipy.sparse.csr_array(check_sparse(matrix, name))
     if rows.dtype.kind not in 'biuf':
         raise ValueError(f'{name} has dtype {rows.dtype}, but a matrix of real numbers is needed')

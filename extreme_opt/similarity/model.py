@@ -27,7 +27,7 @@ from ..core.estimator import (
     warn_not_converged,
 )
 from ..core.gauss_newton import GaussNewton
-from ..core.memory import check_memory, forecast_memory, free_memory
+from ..core.memory import _gigabytes, check_memory, forecast_memory, free_memory
 from ..core.run import Run, _stage
 from ..core.solver import EarlyStopping, Status
 from ..core.streams import stream
@@ -160,7 +160,7 @@ def _warn_gaps(ids: np.ndarray, side: str, n: int, n_bytes: int) -> None:
     if free is not None and n > 4 * max(used, 1) and n * n_bytes > free:
         raise ValueError(
             f'{side} ids run to {n - 1}, but only {used} of them occur, and the rows would take '
-            f'{n * n_bytes / 1e9:.2g} GB; give a table, whose ids may have gaps'
+            f'{_gigabytes(n * n_bytes)}; give a table, whose ids may have gaps'
         )
     if n > 1000 and n > 4 * max(used, 1):
         warnings.warn(

@@ -16,7 +16,6 @@ import scipy.sparse
 
 from ..core.estimator import NOT_FITTED, Estimator, largest_size, warn_caller
 from ..core.linalg import check_sparse
-from ..core.memory import check_memory
 from ..core.validation import as_array, shown, unlike_ids
 from .all_pairs import dense_scores, products_of
 from .index import ANNIndex, ann_top_k, build_index
@@ -281,12 +280,6 @@ def reader_of(
     found: Interactions, ids: Sequence, shape: Sequence[int], values: str, columns: Any
 ) -> PairReader:
     "How later pairs are read, by what the fit met."
-    check_memory(
-        24.0 * sum(shape),
-        'a fit',
-        f'it has numbers for each of {sum(shape):,} ids: give a table of pairs, whose ids may have '
-        'gaps',
-    )
     left_ids, right_ids = (np.arange(n) if own is None else own for n, own in zip(shape, ids))
     ratings = None if found.labels is None else bool(rated(found.labels))
     named = ids[0] is not None

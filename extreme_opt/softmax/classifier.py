@@ -43,7 +43,7 @@ from ..core.validation import (
     seed_from,
     shown,
 )
-from ..core.memory import check_memory, forecast_memory
+from ..core.memory import _gigabytes, check_memory, forecast_memory
 from ..core.linalg import log_sum_exp, squared_row_norms
 from ..core.run import Run, minimize
 from ..core.solver import Status
@@ -689,7 +689,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
             needed,
             f'{type(self).__name__}.fit',
             f'the weights of {n_classes:,} classes x {self.n_features_in_:,} columns take '
-            f'{n_bytes / 1e9:.3g} GB as {kind}: take fewer columns (selected, or hashed), fewer '
+            f'{_gigabytes(n_bytes)} as {kind}: take fewer columns (selected, or hashed), fewer '
             f'classes (rare ones left out, or put together), weights="support" where rows are '
             f'sparse, or {third}',
         )

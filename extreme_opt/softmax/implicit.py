@@ -487,7 +487,7 @@ def implicit_updates(
         n_negatives each.
     """
     weights, log_norms = problem.unpack(params)
-    check_draw(problem, draw, 'classes')
+    check_draw(problem, draw)
     n_negatives = np.shape(draw.others)[1]
     shifts = np.zeros(n_negatives)
     if log_weights is not None:

@@ -23,7 +23,7 @@ from ..core.estimator import (
     warn_not_converged,
 )
 from ..core.linalg import check_sparse, omega
-from ..core.memory import check_memory, forecast_memory, free_memory
+from ..core.memory import _gigabytes, check_memory, forecast_memory, free_memory
 from ..core.run import Run, _choosing, minimize
 from ..core.solver import State, Status, updates_per_step
 from ..core.validation import (
@@ -1667,7 +1667,7 @@ def why_support(
     limit = min(_MOST_DENSE, math.inf if free is None else _FREE_SHARE * free)
     if n_bytes <= limit:
         return ''
-    return f'dense weights would take {n_bytes / 1e9:.3g} GB, more than {limit / 1e9:.3g} GB'
+    return f'dense weights would take {_gigabytes(n_bytes)}, more than {_gigabytes(limit)}'
 _EPOCHS = 10.0
 
 

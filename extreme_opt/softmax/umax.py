@@ -234,7 +234,7 @@ def umax_updates(
         How many updates reset a log-normalizer.
     """
     (weights, log_norms), alone = problem.unpack(params), n_jobs == 1
-    check_draw(problem, draw, 'classes')
+    check_draw(problem, draw)
     n_penalized = problem.n_features - problem.n_unpenalized
     max_norm, max_log_norm = np.inf, np.inf
     if alone and not problem.n_unpenalized:

@@ -464,6 +464,9 @@ def test_memory_is_forecast(monkeypatch):
     refuses(said.format(3), check_memory, 3e9, 'Toy.fit', 'take fewer', raises=MemoryError)
     with pytest.warns(RuntimeWarning, match=said.format('1.1')):
         check_memory(1.1e9, 'Toy.fit', 'take fewer')
+    refuses(
+        said.format('2,800,000'), check_memory, 2.8e15, 'Toy.fit', 'take fewer', raises=MemoryError
+    )
     with no_warning():
         check_memory(1e9, 'Toy.fit')
         monkeypatch.setattr(memory, 'free_memory', lambda: None)

@@ -60,6 +60,10 @@ def test_forecasts_grow_with_each_size():
     held = dict(n_rows=10, n_columns=1e6, n_classes=1e6, itemsize=4)
     assert forecast_memory('softmax', 'support', n_weights=1e7, **held) < 1e9
     assert forecast_memory('softmax', 'implicit', **held) > 9e12
+    wide = dict(
+        n_rows=3500, n_columns=40_001, n_classes=3, n_stored=140_000
+    )  # no square of columns
+    assert forecast_memory('bound', 'auto', **wide) < 1e8
     cases = [('softmax', 'newton'), ('forest', 'lbfgs'), ('ordinal', 'als'), ('similarity', '')]
     for wrong in cases:
         refuses('is none of', forecast_memory, *wrong)

@@ -1532,6 +1532,9 @@ def test_rows_that_the_rule_of_the_defaults_cannot_hold_are_refused(monkeypatch)
     monkeypatch.setattr('extreme_opt.core.memory.free_memory', lambda: 1e10)
     with pytest.raises(MemoryError, match='each of 200,000,000 ids: give a table of pairs'):
         penalty_scale(np.zeros((1, 2), np.int64), (10**8, 10**8))
+    pair = sparse.coo_array(([1.0], ([5], [7])), shape=(10**12, 10**12))
+    with pytest.raises(MemoryError, match='2,000,000,000,000 ids: give a table of pairs'):
+        SimilarityModel().fit(pair)
 
 
 def test_items_without_end_are_refused_before_arrays_as_long(monkeypatch):

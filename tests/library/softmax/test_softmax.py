@@ -232,16 +232,6 @@ def test_what_is_wrong_is_said_in_one_line(change, words):
     refuses(words, DoubleSum, **{**GOOD, **change})
 
 
-@pytest.mark.parametrize(
-    'sample, others, place',
-    [(99, 1, r'sample\[0\] is 99'), (0, 99, r'\[0, 0\] is 99'), (0, -1, 'is -1')],
-)
-def test_a_draw_of_another_problem_is_named(sample, others, place):
-    problem, params = made()
-    draw = Draw(np.array([sample]), np.array([[others]]))
-    refuses(place, umax_updates, problem, params, draw, 0.1)
-
-
 def test_too_many_others():
     problem = made()[0]
     for wrong in (0, 5, -1):

@@ -6,7 +6,9 @@ import scipy.sparse
 from refusals import refuses
 
 from extreme_opt.softmax.double_sum import DoubleSum, Draw
+from extreme_opt.softmax.implicit import implicit_updates
 from extreme_opt.softmax.rivals import OneVsEach
+from extreme_opt.softmax.umax import umax_updates
 
 
 def rows_and_labels(kind=np.asarray):
@@ -35,6 +37,8 @@ def test_a_draw_of_another_problem_is_refused(kind, sample, others, word):
         lambda: problem.loss_at(params, batch),
         lambda: problem.grad_at(params, batch),
         lambda: problem.sgd_step_(params, batch, 0.1),
+        lambda: umax_updates(problem, params, batch, 0.1),
+        lambda: implicit_updates(problem, params, batch, 0.1),
     ):
         refuses(word, call)
     np.testing.assert_array_equal(params, problem.init_params())
