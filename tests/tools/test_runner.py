@@ -212,6 +212,10 @@ def test_failure_is_one_clear_line(nbs, capsys, tmp_path):
     put(nbs / '90_try', '10_good', 'print("there")')
     assert notebooks.main(['run', '--reuse', '--out', str(tmp_path / 'out'), '10_good']) == 0
     assert '1 of 1' not in capsys.readouterr().out
+    put(nbs / '90_try', '10_good', 'print("a draft")')
+    assert notebooks.main(['run', '--draft', '--out', str(tmp_path / 'none'), '10_good']) == 0
+    assert notebooks.main(['run', '--draft', '--out', str(tmp_path / 'none'), '20_bad']) == 1
+    assert not (tmp_path / 'none').exists()
 
 
 def test_processor_time_is_that_of_the_kernel(nbs):
