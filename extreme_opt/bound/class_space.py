@@ -391,9 +391,10 @@ def _weighted_gram(features, weights):
     return scipy.linalg.blas.dsyrk(1.0, rows.T, lower=1)
 
 
-def _features_inverse(
-    features: Any, weights: np.ndarray, ridge: np.ndarray, max_features: int = 4000
-) -> Callable:
+_MOST_SQUARE = 4000  # features whose square matrix is factorized; beyond, its diagonal serves
+
+
+def _features_inverse(features: Any, weights: np.ndarray, ridge: np.ndarray) -> Callable:
     """Rows times the inverse of X'WX + ridge.
 
     Parameters
@@ -404,8 +405,6 @@ def _features_inverse(
         Of the samples, >= 0.
     ridge : ndarray of shape (n_features,)
         On the sum; 0 in the last columns that are free.
-    max_features : int, default=4000
-        Features up to which the square matrix is factorized; beyond, its diagonal serves.
 
     Returns
     -------
@@ -414,7 +413,7 @@ def _features_inverse(
     """
     if features.shape[0] < features.shape[1] and (ridge > 0).any():
         return _wide_inverse(features, weights, ridge)
-    if features.shape[1] > max_features:
+    if features.shape[1] > _MOST_SQUARE:
         squares = np.asarray(weights @ (features * features), dtype=np.float64)
         size = squares + ridge
         return lambda rest: rest / np.where(size > 0, size, 1)
