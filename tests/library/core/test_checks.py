@@ -140,6 +140,8 @@ def test_bound():
     check_bound(loss, bound(at, 1.0), at)
     fails('the bound is broken at distance', check_bound, loss, bound(at, 0.2), at)
     fails('do not touch', check_bound, loss, bound(at + 0.1, 1.0), at)
+    far = lambda p: float(p @ p > 30)  # noqa: E731
+    fails('broken at distance 10', check_bound, far, lambda p: 0.0, np.zeros(3))
     tilted = lambda p: bound(at, 1.0)(p) + 0.01 * (p - at).sum()  # noqa: E731
     fails('slope|broken', check_bound, loss, tilted, at)
     check_bound(loss, lambda p: 3.0, at, touches=False)
