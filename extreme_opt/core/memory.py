@@ -57,7 +57,7 @@ _MARGIN = 1.25  # times what is free, from which on a fit is refused: a forecast
 _ALWAYS_FREE = 2**24  # bytes for which the system is not asked: that costs a tenth of a small fit
 
 
-def check_memory(n_bytes: float, what: str, advice: str = '', free: int | None = None) -> None:
+def check_memory(n_bytes: float, what: str, advice: str = '') -> None:
     """Refuse what needs far more than is free, in one clear line; warn of what may not fit.
 
     Parameters
@@ -68,8 +68,6 @@ def check_memory(n_bytes: float, what: str, advice: str = '', free: int | None =
         Who will hold it.
     advice : str, default=''
         What would need less.
-    free : int or None, default=None
-        Bytes that are free; None: what the system says.
 
     Raises
     ------
@@ -78,7 +76,7 @@ def check_memory(n_bytes: float, what: str, advice: str = '', free: int | None =
     """
     if n_bytes < _ALWAYS_FREE:
         return
-    free = free_memory() if free is None else free
+    free = free_memory()
     if free is None or n_bytes <= free:
         return
     said = (

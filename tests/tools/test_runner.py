@@ -105,12 +105,8 @@ def test_only_changed_notebooks(nbs, tmp_path):
     paths = [put(nbs / '90_try', f'{n}_page', '1') for n in (10, 20, 30)]
     with pytest.raises(SystemExit, match='git does not know'):
         notebooks.changed()
-    for words in (
-        ['init', '-q'],
-        ['add', '.'],
-        ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qm', 'x'],
-    ):
-        subprocess.run(['git', *words], cwd=tmp_path, check=True)
+    for words in ('init -q', 'add .', '-c user.name=a -c user.email=a@b commit -qm x'):
+        subprocess.run(['git', *words.split()], cwd=tmp_path, check=True)
     assert notebooks.changed() == []
     put(nbs / '90_try', '20_page', '2')
     book = notebooks.read(paths[2])

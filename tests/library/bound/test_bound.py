@@ -468,11 +468,7 @@ def test_scikit_learn_accepts_it(solver):
         results = check_estimator(
             BoundClassifier(solver, max_iter=20 if solver in STOCHASTIC else 200), on_fail=None
         )
-    failed = {
-        result['check_name']: result['exception']
-        for result in results
-        if result['status'] == 'failed'
-    }
+    failed = {one['check_name']: one['exception'] for one in results if one['status'] == 'failed'}
     # weighted and repeated rows draw other batches, and give `quasi` another first bound: the same
     # minimum, reached to the tolerance (next test)
     spared = set()
