@@ -342,6 +342,9 @@ def _unpack_pairs(packed, n_classes, n_features, out):
             out[last, p, last, q] = -total
 
 # %% ../../nbs/engine/bound/28_class_space.ipynb #ce2c8441
+_MOST_FEATURES = 4000  # whose square matrix preconditions
+
+
 class _SolveCosts(NamedTuple):
     """What it takes to solve with a curvature, in products with it.
 
@@ -377,7 +380,8 @@ def _solve_costs(n: int, d: int, n_values: int, n_classes: int) -> _SolveCosts:
     """
     narrow, width = min(n, d), (n_classes - 1) * d
     product = 1e6 + 12.0 * n_values * n_classes
-    row = 1e6 + float(n_values) * narrow + narrow**3 / 3
+    square = d <= _MOST_FEATURES or n <= _MOST_FEATURES // 2  # else a diagonal is enough
+    row = 1e6 + (float(n_values) * narrow + narrow**3 / 3) * square
     full = 2.5e6 + 2.0 * (n * width**2 + width**3 / 3)
     return _SolveCosts(row / product, full / product)
 
@@ -391,10 +395,11 @@ def _weighted_gram(features, weights):
     return scipy.linalg.blas.dsyrk(1.0, rows.T, lower=1)
 
 
-def _features_inverse(
-    features: Any, weights: np.ndarray, ridge: np.ndarray, max_features: int = 4000
-) -> Callable:
+def _features_inverse(features: Any, weights: np.ndarray, ridge: np.ndarray) -> Callable:
     """Rows times the inverse of X'WX + ridge.
+
+    Up to `_MOST_FEATURES` the square matrix is factorized; a matrix of samples, where these are
+    fewer, up to half as many. Beyond, the diagonal serves.
 
     Parameters
     ----------
@@ -404,17 +409,16 @@ def _features_inverse(
         Of the samples, >= 0.
     ridge : ndarray of shape (n_features,)
         On the sum; 0 in the last columns that are free.
-    max_features : int, default=4000
-        Features up to which the square matrix is factorized; beyond, its diagonal serves.
 
     Returns
     -------
     Callable
         Function from (n_rows, n_features) to (n_rows, n_features).
     """
-    if features.shape[0] < features.shape[1] and (ridge > 0).any():
+    n, width = features.shape
+    if n < width and n <= _MOST_FEATURES // 2 and (ridge > 0).any():
         return _wide_inverse(features, weights, ridge)
-    if features.shape[1] > max_features:
+    if width > _MOST_FEATURES:
         squares = np.asarray(weights @ (features * features), dtype=np.float64)
         size = squares + ridge
         return lambda rest: rest / np.where(size > 0, size, 1)

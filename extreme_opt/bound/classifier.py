@@ -20,7 +20,13 @@ from ..core.estimator import (
     run_estimator,
     warn_not_converged,
 )
-from ..core.linalg import conjugate_gradients, log_sum_exp, squared_row_norms
+from ..core.linalg import (
+    _at_columns,
+    _filled,
+    conjugate_gradients,
+    log_sum_exp,
+    squared_row_norms,
+)
 from ..core.validation import (
     COUNT,
     FLAG,
@@ -378,6 +384,7 @@ def _check_memory(model: 'BoundClassifier', rows: Any, n_classes: int) -> None:
         n_classes=n_classes,
         n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
     )
+    needed += 24.0 * n_classes * (model.n_features_in_ - rows.shape[1])  # coef_ has all columns
     check_memory(
         needed,
         f'{type(model).__name__}.fit',
@@ -638,12 +645,17 @@ class BoundClassifier(Classifier):
             n_unpenalized=int(bool(self.fit_intercept)),
         )
 
-    def _adopt(self, params: np.ndarray, counted: Any = slice(None), lowest: float = 0.0) -> Any:
+    def _adopt(
+        self, params: Any, counted: Any = slice(None), lowest: float = 0.0, columns: Any = None
+    ) -> Any:
         "Take the weights of the classes counted; the others get the lowest intercept."
         n_classes = len(self.classes_)
         intercept, coef = np.full(n_classes, lowest), np.zeros((n_classes, self.n_features_in_))
         weights = np.array(params).reshape(len(intercept[counted]), -1)
-        coef[counted] = weights[:, : self.n_features_in_]
+        if columns is None:
+            coef[counted] = weights[:, : self.n_features_in_]
+        else:
+            coef[np.ix_(counted, columns)] = weights[:, : len(columns)]
         intercept[counted] = (weights[:, -1] if self.fit_intercept else 0.0) + self._log_h[counted]
         if n_classes == 2:  # one row, as scikit-learn has it
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
@@ -687,12 +699,15 @@ class BoundClassifier(Classifier):
             counted, labels = np.unique(labels, return_inverse=True)
         if len(counted) == 1:
             return self._adopt_one(rows, counted)
+        columns = _filled(rows)  # the ridge holds the weights of empty columns at zero
+        if columns is not None:
+            rows = _at_columns(rows, columns)
         _check_memory(self, rows, len(counted))
         center = _far_centers(rows) if self.fit_intercept else None
         problem = self._make_problem(
             rows if center is None else rows - center, labels, weights, counted
         )
-        params = None if last is None else self._warm_params(last, counted)
+        params = None if last is None else self._warm_params(last, counted, columns)
         if params is not None and center is not None:
             params = _moved(params, problem.n_classes, center)
         with np.errstate(over='ignore', invalid='ignore', divide='ignore'):
@@ -703,7 +718,7 @@ class BoundClassifier(Classifier):
             self.bound_gap_ += (len(self.classes_) - len(counted)) * _UNCOUNTED
         if center is not None:
             end = _moved(end, problem.n_classes, -center)
-        return self._adopt(end, counted, lowest)
+        return self._adopt(end, counted, lowest, columns)
 
     def _run(self, problem: Any, params: np.ndarray | None) -> Run:
         "The run, its certificate, and what is to be said of its end."
@@ -763,7 +778,7 @@ class BoundClassifier(Classifier):
             coef, intercept = np.vstack([-coef, coef]) / 2, np.r_[-intercept, intercept] / 2
         return self.classes_, coef, intercept
 
-    def _warm_params(self, last: Any, counted: np.ndarray) -> np.ndarray | None:
+    def _warm_params(self, last: Any, counted: np.ndarray, columns: Any) -> np.ndarray | None:
         "The last weights as those of the problem."
         classes, coef, intercept = last
         if not np.array_equal(classes, self.classes_):
@@ -777,6 +792,7 @@ class BoundClassifier(Classifier):
                 f'warm_start=True, but X has {self.n_features_in_} columns and the last fit had '
                 f'{coef.shape[1]}; set warm_start=False'
             )
+        coef = coef if columns is None else coef[:, columns]
         log_h = self._log_h if len(coef) > 2 else self._log_h - self._log_h.mean()
         weights = [coef, (intercept - log_h)[:, None]] if self.fit_intercept else [coef]
         return np.hstack(weights)[counted].ravel()

@@ -240,6 +240,23 @@ def check_sparse(matrix: Any, name: str = 'X') -> Any:
     return rows
 
 
+def _filled(rows: Any) -> np.ndarray | None:
+    "Columns with entries, of sparse rows where they are at most half; None: all are taken."
+    if not scipy.sparse.issparse(rows):
+        return None
+    found = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
+    found = found if len(found) else np.zeros(1, found.dtype)  # one of nothing, for the shapes
+    return found if len(found) <= rows.shape[1] // 2 else None
+
+
+def _at_columns(rows: Any, columns: np.ndarray) -> Any:
+    "Sparse rows, whose entries are all in these columns, without the others."
+    place = np.zeros(rows.shape[1], rows.indices.dtype)
+    place[columns] = np.arange(len(columns))
+    cells = rows.data, place[rows.indices], rows.indptr
+    return scipy.sparse.csr_array(cells, shape=(rows.shape[0], len(columns)))
+
+
 def _check_compressed(matrix: Any, name: str) -> None:
     "Starts, then indices; of rows in CSR and BSR, of columns in CSC."
     height, width = getattr(matrix, 'blocksize', (1, 1))

@@ -44,7 +44,7 @@ from ..core.validation import (
     shown,
 )
 from ..core.memory import _gigabytes, check_memory, forecast_memory
-from ..core.linalg import log_sum_exp, squared_row_norms
+from ..core.linalg import _at_columns, _filled, log_sum_exp, squared_row_norms
 from ..core.run import Run, minimize
 from ..core.solver import Status
 from .averaging import ValidationLoss
@@ -195,15 +195,6 @@ def _divided(rows: Any, scales: np.ndarray) -> Any:
     )
 
 
-def _filled(rows: Any) -> np.ndarray | None:
-    "Columns with entries, of sparse rows where they are at most half; None: all are taken."
-    if not scipy.sparse.issparse(rows):
-        return None
-    found = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
-    found = found if len(found) else np.zeros(1, found.dtype)  # one of nothing, for the shapes
-    return found if len(found) <= rows.shape[1] // 2 else None
-
-
 def _spread(values: np.ndarray | None, columns: Any, n_columns: int, others: float) -> Any:
     "Numbers of some columns, or of all where `columns` is None, and one for the others."
     if values is None or columns is None:
@@ -211,14 +202,6 @@ def _spread(values: np.ndarray | None, columns: Any, n_columns: int, others: flo
     whole = np.full(n_columns, others)
     whole[columns] = values
     return whole
-
-
-def _at_columns(rows: Any, columns: np.ndarray) -> Any:
-    "Sparse rows, whose entries are all in these columns, without the others."
-    place = np.zeros(rows.shape[1], rows.indices.dtype)
-    place[columns] = np.arange(len(columns))
-    cells = rows.data, place[rows.indices], rows.indptr
-    return scipy.sparse.csr_array(cells, shape=(rows.shape[0], len(columns)))
 
 
 def _height(rows: Any, weights: np.ndarray | None = None) -> float:
