@@ -280,7 +280,7 @@ def random_walk(
     there, back = steps(X), steps(scipy.sparse.csr_array(X.T))
     counts = np.maximum(np.asarray(X.sum(axis=0)).ravel(), 1e-300) ** beta
 
-    def scaled(near, rows, columns):
+    def scaled(near: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return near / counts[columns]
 
     return largest_of_rows(back, there, scaled, n_neighbors)

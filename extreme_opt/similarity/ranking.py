@@ -435,7 +435,8 @@ def largest_of_rows(left, right, scaled, n_kept):
     "The largest entries off the diagonal of each row of `scaled(left @ right, first row)`, as CSR."
     n_rows = left.shape[0]
     most = np.cumsum(left @ np.diff(right.indptr), dtype=float)  # entries of these rows, at most
-    first, held, blocks = 0, 0, []
+    first, held = 0, 0
+    blocks: list = []
     while first < n_rows or not blocks:
         done = most[first - 1] if first else 0.0
         last = max(first + 1, int(np.searchsorted(most, done + 2**21, side='right')))
