@@ -4,7 +4,9 @@
                                                    differ; a second run changes no byte
     python docs/notebooks.py run [NAME ...]        execute into build/executed, leave nbs/ alone;
                                                    --changed: those whose code differs from HEAD,
-                                                   and those that import a module that does
+                                                   and those that import a module that does;
+                                                   --draft: only to see whether they run, with
+                                                   small figures; nothing is written
     python docs/notebooks.py slow [NAME ...]       refresh those with slow cells, slow cells
                                                    included
     python docs/notebooks.py status [NAME ...]     without running: outputs that are older than the
@@ -683,28 +685,30 @@ def refresh(names, workers: int = 1, slow: bool = False) -> int:
     return _each([path for path in find(names) if not slow or has_slow(read(path))], work, workers)
 
 
-def run(paths: list[Path], out: Path, workers: int = 1, reuse: bool = False) -> int:
-    """Execute notebooks into a folder; with `reuse` those whose executed copy there belongs to this
-    code and package are left."""
+def run(paths: list[Path], out: Path | None, workers: int = 1, reuse: bool = False) -> int:
+    """Execute notebooks into a folder, or without one as drafts that are not kept; with `reuse`
+    those whose executed copy there belongs to this code and package are left."""
 
     def current(path):
-        there = out / path.relative_to(NBS)
-        if not (reuse and there.exists()):
+        if not (reuse and out is not None and (out / path.relative_to(NBS)).exists()):
             return False
+        there = out / path.relative_to(NBS)
         done = read(there)
         sources = [[source(cell) for cell in book['cells']] for book in (done, read(path))]
         return sources[0] == sources[1] and not stale(done) and not is_older(done)
 
     def work(path):
-        result = execute(path)
-        write(result.notebook, out / path.relative_to(NBS))
+        result = execute(path, draft=out is None)
+        if out is not None:
+            write(result.notebook, out / path.relative_to(NBS))
         return result.cpu, 'ran'
 
     todo = [path for path in paths if not current(path)]
     if len(todo) < len(paths):
         print(f'{len(paths) - len(todo)} of {len(paths)} notebooks stand executed in {out}')
     failed = _each(todo, work, workers)
-    print(f'executed notebooks: {out}' if paths else 'no notebook to run')
+    if out is not None or not paths:
+        print(f'executed notebooks: {out}' if paths else 'no notebook to run')
     return failed
 
 
@@ -804,6 +808,9 @@ def main(argv=None) -> int:
                 help='only those whose code, or a module they name, differs from HEAD',
             )
             command.add_argument(
+                '--draft', action='store_true', help='only to see whether they run; nothing is kept'
+            )
+            command.add_argument(
                 '--reuse',
                 action='store_true',
                 help='leave those whose executed copy belongs to this code',
@@ -824,7 +831,8 @@ def main(argv=None) -> int:
         return 1 if status(given.names) else 0
     if given.command == 'run':
         paths = changed() if given.changed else find(given.names)
-        failed = run(paths, given.out.absolute(), given.workers, given.reuse)
+        out = None if given.draft else given.out.absolute()
+        failed = run(paths, out, given.workers, given.reuse)
     else:
         failed = refresh(given.names, given.workers, slow=given.command == 'slow')
     return 1 if failed else 0

@@ -119,9 +119,9 @@ def earned(cells, given, skip=()):
         if label in skip:
             break
         if kind == 'solution' and label in given:
-            end = next(
-                (n for n in range(at + 1, len(cells)) if cells[n][1] == 'solution'), len(cells)
-            )
+            after = [n for n in range(at + 1, len(cells)) if cells[n][1] == 'solution']
+            own = range(at + 1, (after or [len(cells)])[0])
+            end = max(n for n in own if cells[n][1] == 'tests') + 1  # its last test
             for answer, should, code in given[label]:
                 trial, points = state_of(space), 0
                 with contextlib.suppress(Exception):

@@ -25,7 +25,7 @@ LIVE = ROOT / 'docs/live'
 SHELVES = ('learn', 'use')  # what readers run; notes on the engine and evidence stay as they are
 PARTS = {  # loaded only by pages with such a line
     r'^\s*(?:import|from) pandas\b': 'pandas.zip.gz',
-    r'\b(?:corpus|docstrings|docstring_triplets|linked_objects|see_also)\(': ('corpus.zip.gz'),
+    r'\b(?:corpus|docstrings|linked_objects|see_also)\(': ('corpus.zip.gz'),
 }
 TASKS = ROOT / 'assignments'
 SETS = Path('learn/problem_sets')  # where the problem sets stand on the site

@@ -395,10 +395,11 @@ def _weighted_gram(features, weights):
     return scipy.linalg.blas.dsyrk(1.0, rows.T, lower=1)
 
 
-def _features_inverse(
-    features: Any, weights: np.ndarray, ridge: np.ndarray, max_features: int = _MOST_FEATURES
-) -> Callable:
+def _features_inverse(features: Any, weights: np.ndarray, ridge: np.ndarray) -> Callable:
     """Rows times the inverse of X'WX + ridge.
+
+    Up to `_MOST_FEATURES` the square matrix is factorized; a matrix of samples, where these are
+    fewer, up to half as many. Beyond, the diagonal serves.
 
     Parameters
     ----------
@@ -408,9 +409,6 @@ def _features_inverse(
         Of the samples, >= 0.
     ridge : ndarray of shape (n_features,)
         On the sum; 0 in the last columns that are free.
-    max_features : int, default=4000
-        Features up to which the square matrix is factorized; a matrix of samples, where these are
-        fewer, up to half as many. Beyond, the diagonal serves.
 
     Returns
     -------
@@ -418,9 +416,9 @@ def _features_inverse(
         Function from (n_rows, n_features) to (n_rows, n_features).
     """
     n, width = features.shape
-    if n < width and n <= max_features // 2 and (ridge > 0).any():
+    if n < width and n <= _MOST_FEATURES // 2 and (ridge > 0).any():
         return _wide_inverse(features, weights, ridge)
-    if width > max_features:
+    if width > _MOST_FEATURES:
         squares = np.asarray(weights @ (features * features), dtype=np.float64)
         size = squares + ridge
         return lambda rest: rest / np.where(size > 0, size, 1)

@@ -47,12 +47,7 @@ def _differences(loss: Callable, params: np.ndarray, direction: np.ndarray, eps:
 
 
 def check_gradient(
-    problem: Any,
-    params: np.ndarray,
-    atol: float | None = None,
-    eps: float | None = None,
-    n_directions: int = 100,
-    seed: int = 0,
+    problem: Any, params: np.ndarray, atol: float | None = None, eps: float | None = None
 ) -> None:
     """Raise unless `problem.grad` agrees with central differences of `problem.loss`.
 
@@ -66,23 +61,17 @@ def check_gradient(
         Allowed error relative to 1 and to the gradient; 1e-6, in float32 5e-3.
     eps : float or None, default=None
         Length of the difference; 1e-6, in float32 1e-3.
-    n_directions : int, default=100
-        All coordinates up to this number of parameters, else so many of them and of random
-        directions.
-    seed : int, default=0
-        For these.
     """
     double = params.dtype == np.float64
     atol, eps = atol or (1e-6 if double else 5e-3), eps or (1e-6 if double else 1e-3)
     grad = np.asarray(problem.grad(params), dtype=float)
-    rng = np.random.default_rng(seed)
-    size = params.size
+    rng, size, most = np.random.default_rng(0), params.size, 100  # coordinates; directions
     if grad.shape != params.shape:
         raise AssertionError(f'grad has shape {grad.shape}, but params has {params.shape}')
-    picks = range(size) if size <= n_directions else rng.choice(size, n_directions, replace=False)
+    picks = range(size) if size <= most else rng.choice(size, most, replace=False)
     looks = [(f'params[{i}]', np.arange(size) == i) for i in picks]
-    if size > n_directions:
-        looks += [(f'random direction {t}', rng.normal(size=size)) for t in range(n_directions)]
+    if size > most:
+        looks += [(f'random direction {t}', rng.normal(size=size)) for t in range(most)]
     for place, direction in looks:
         direction = direction / np.linalg.norm(direction)
         exact, numeric = grad @ direction, _differences(problem.loss, params, direction, eps)
@@ -185,9 +174,7 @@ def _sampled(one: Callable, n_draws: int, shape: tuple) -> tuple:
     return mean, np.sqrt(spread / (n_draws - 1) / n_draws)
 
 # %% ../../nbs/engine/core/40_checks.ipynb #96c6ed2d
-def check_descend(
-    problem: Any, params: np.ndarray, batch: Any, rate: float = 0.1, rtol: float | None = None
-) -> None:
+def check_descend(problem: Any, params: np.ndarray, batch: Any, rate: float = 0.1) -> None:
     """Raise unless `sgd_step_` moves params by `-rate * grad_at` in place.
 
     Parameters
@@ -200,13 +187,11 @@ def check_descend(
         Indices, as `draw` gives them.
     rate : float, default=0.1
         > 0.
-    rtol : float or None, default=None
-        Allowed error relative to the largest move; 1e-9, in float32 1e-4.
     """
     moved = params.copy()
     problem.sgd_step_(moved, batch, rate)
     wanted = -rate * np.asarray(problem.grad_at(params, batch), dtype=float)
-    rtol = rtol or (1e-9 if params.dtype == np.float64 else 1e-4)
+    rtol = 1e-9 if params.dtype == np.float64 else 1e-4
     off = np.abs((moved.astype(float) - params) - wanted)
     worst = int(np.argmax(off))
     allowed = rtol * max(float(np.abs(wanted).max()), float(np.abs(params).max()))
@@ -218,15 +203,7 @@ def check_descend(
 
 # %% ../../nbs/engine/core/40_checks.ipynb #1be11a10
 def check_bound(
-    loss: Callable,
-    bound: Callable,
-    params: np.ndarray,
-    *,
-    radii: Sequence[float] = (1e-3, 1e-1, 1.0, 10.0),
-    n_points: int = 50,
-    atol: float = 1e-9,
-    touches: bool = True,
-    seed: int = 0,
+    loss: Callable, bound: Callable, params: np.ndarray, *, touches: bool = True
 ) -> None:
     """Raise unless the bound lies above the loss everywhere we look, and touches it at params.
 
@@ -238,30 +215,22 @@ def check_bound(
         Params -> number that must never be below the loss.
     params : ndarray of shape (n_params,)
         Where both must touch.
-    radii : Sequence[float], default=(1e-3, 1e-1, 1.0, 10.0)
-        Distances to look at.
-    n_points : int, default=50
-        Random points at each.
-    atol : float, default=1e-9
-        Allowed breach, relative to 1 and to the loss.
     touches : bool, default=True
         Whether value and slope must agree at params.
-    seed : int, default=0
-        Of the random points.
     """
-    rng, here = np.random.default_rng(seed), float(loss(params))
-    slack = atol * max(1.0, abs(here))
+    rng, here = np.random.default_rng(0), float(loss(params))
+    slack = 1e-9 * max(1.0, abs(here))
     if touches and not abs(float(bound(params)) - here) <= slack:
         raise AssertionError(
             f'the bound is {float(bound(params)):.6g} at params, but the loss is {here:.6g}: they '
             'do not touch'
         )
-    for radius in radii:
-        for _ in range(n_points):
+    for radius in (1e-3, 1e-1, 1.0, 10.0):
+        for _ in range(50):
             direction = rng.normal(size=params.shape)
             point = params + radius * direction / np.linalg.norm(direction)
             low, high = float(loss(point)), float(bound(point))
-            if not high >= low - atol * max(1.0, abs(low)):
+            if not high >= low - 1e-9 * max(1.0, abs(low)):
                 raise AssertionError(
                     f'the bound is broken at distance {radius:g}: {high:.9g} is below the loss '
                     f'{low:.9g}'
@@ -283,14 +252,7 @@ def _check_slope(
 
 # %% ../../nbs/engine/core/40_checks.ipynb #3c9943a6
 def check_adjoint(
-    forward: Callable,
-    backward: Callable | None = None,
-    n_in: int = 0,
-    n_out: int | None = None,
-    *,
-    n_trials: int = 5,
-    rtol: float = 1e-9,
-    seed: int = 0,
+    forward: Callable, backward: Callable | None = None, n_in: int = 0, n_out: int | None = None
 ) -> None:
     """Raise unless <forward(x), y> = <x, backward(y)> on random vectors.
 
@@ -305,20 +267,14 @@ def check_adjoint(
         Length of what goes in.
     n_out : int or None, default=None
         Length of what comes out; n_in when left out.
-    n_trials : int, default=5
-        Random pairs of vectors.
-    rtol : float, default=1e-9
-        Allowed error, relative to the lengths.
-    seed : int, default=0
-        Of the vectors.
     """
-    rng, backward = np.random.default_rng(seed), backward or forward
-    for _ in range(n_trials):
+    rng, backward = np.random.default_rng(0), backward or forward
+    for _ in range(5):
         x, y = rng.normal(size=n_in), rng.normal(size=n_out or n_in)
         out, back = np.asarray(forward(x)), np.asarray(backward(y))
         left, right = float(out.ravel() @ y), float(x @ back.ravel())
         size = np.linalg.norm(out) * np.linalg.norm(y) + np.linalg.norm(x) * np.linalg.norm(back)
-        if not abs(left - right) <= rtol * size:
+        if not abs(left - right) <= 1e-9 * size:
             raise AssertionError(
                 f'not adjoint: <forward(x), y> = {left:.9g}, but <x, backward(y)> = {right:.9g}'
             )

@@ -477,14 +477,12 @@ class Classifier(ClassifierMixin, Estimator):
     def _scores(self, X: Any) -> np.ndarray:  # (n, n_classes), X a chunk of checked rows
         raise NotImplementedError(f'{type(self).__name__} brings no `_scores`')
 
-    def _enter(
-        self, X: Any, y: Any, reset: bool = True
-    ) -> tuple:  # checked features, (n_samples,) int64 positions in `classes_`
-        "Check what fit was given, and learn columns and classes."
+    def _enter(self, X: Any, y: Any) -> tuple:
+        "Check what fit was given, learn columns and classes; rows and places in `classes_`."
         self._check_settings()
         rows = check_features(X, self._sparse)
         y = check_labels(y, rows.shape[0])
-        self._learn_columns(X, reset)
+        self._learn_columns(X)
         classes, labels = sorted_labels(y)
         if len(classes) < 2:
             raise ValueError(
@@ -494,11 +492,11 @@ class Classifier(ClassifierMixin, Estimator):
         self.classes_ = classes
         return rows, labels
 
-    def _learn_columns(self, X: Any, reset: bool = True) -> None:
+    def _learn_columns(self, X: Any) -> None:
         "Learn how many columns there are and their names; a warm start goes on with its own."
-        goes_on = reset and getattr(self, 'warm_start', False) and hasattr(self, 'run_')
+        goes_on = getattr(self, 'warm_start', False) and hasattr(self, 'run_')
         last = getattr(self, 'feature_names_in_', None) if goes_on else None
-        validate_data(self, as_table(X), reset=reset, skip_check_array=True)
+        validate_data(self, as_table(X), reset=True, skip_check_array=True)
         names = getattr(self, 'feature_names_in_', None)
         if last is None or names is None or len(last) != len(names):
             return

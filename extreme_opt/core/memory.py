@@ -57,7 +57,7 @@ _MARGIN = 1.25  # times what is free, from which on a fit is refused: a forecast
 _ALWAYS_FREE = 2**24  # bytes for which the system is not asked: that costs a tenth of a small fit
 
 
-def check_memory(n_bytes: float, what: str, advice: str = '', free: int | None = None) -> None:
+def check_memory(n_bytes: float, what: str, advice: str = '') -> None:
     """Refuse what needs far more than is free, in one clear line; warn of what may not fit.
 
     Parameters
@@ -68,8 +68,6 @@ def check_memory(n_bytes: float, what: str, advice: str = '', free: int | None =
         Who will hold it.
     advice : str, default=''
         What would need less.
-    free : int or None, default=None
-        Bytes that are free; None: what the system says.
 
     Raises
     ------
@@ -78,7 +76,7 @@ def check_memory(n_bytes: float, what: str, advice: str = '', free: int | None =
     """
     if n_bytes < _ALWAYS_FREE:
         return
-    free = free_memory() if free is None else free
+    free = free_memory()
     if free is None or n_bytes <= free:
         return
     said = (
@@ -104,19 +102,19 @@ _CLASSES: dict[str, dict[str, tuple]] = dict(
         lbfgs=(
             dict(data=1),
             dict(data=2, scores=6),
-            dict(params=56, scores=8, each=45),
+            dict(params=58, scores=8, samples=2),
             dict(columns=1),
         ),
         quasi=(
             dict(data=1),
             dict(data=2, scores=6),
-            dict(params=54, scores=6.5, columns=0.4, each=25),
+            dict(params=54, scores=6.5, columns=0.4, samples=2.4),
             dict(columns=1),
         ),
         bm=(
             dict(data=1),
             dict(data=2.5, scores=6),
-            dict(params=17, scores=6, square=4.6, columns=1, each=52),
+            dict(params=17, scores=6, square=4.6, columns=1, samples=2.6),
         ),
         sbm=(dict(data=1), dict(data=2.5, scores=6), dict(scores=6, square=6.9)),
         incremental=(dict(data=1), dict(data=2.5, scores=6), dict(scores=6, square=3, blocks=1)),
@@ -125,7 +123,7 @@ _CLASSES: dict[str, dict[str, tuple]] = dict(
             (
                 dict(data=1),
                 dict(data=2, scores=6),
-                dict(params=17, scores=6, square=2.3, columns=1, each=39),
+                dict(params=17, scores=6, square=2.3, columns=1, samples=1.3),
             ),
         ),
     ),
@@ -138,7 +136,7 @@ _PAIRS = dict(
     als=3.6, newton=15.1, gd=4.5, adagrad=9.6, block=7.7, pair=10.3, sogram=10.3, lbfgs=3
 )
 _MOST_SQUARE = 1500  # parameters up to which a matrix of them is built
-_MOST_COLUMNS = 4000  # up to which a matrix of columns by columns is built
+_MOST_COLUMNS = 4000  # up to which a matrix of columns by columns is built; half as many samples
 _BLOCK = 1.2e8  # bytes of sparse rows that are made dense at once, where a fit is judged
 _BATCH = 256  # rows of a batch, each of which keeps such a matrix with "incremental"
 
@@ -218,6 +216,7 @@ def forecast_memory(
             else 8 * n_columns**2 * 4.5
             if n_stored is None
             else 8 * n_columns**2 * 3.5 + min(8 * n_rows * n_columns, _BLOCK),
+            samples=8 * n_rows**2 * (n_rows < n_columns and n_rows <= _MOST_COLUMNS // 2),
             square=8 * n_params**2 * small,
             blocks=8 * n_params**2 * n_rows / _BATCH,
         )

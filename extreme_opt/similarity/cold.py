@@ -54,7 +54,7 @@ def averaged(near):
     return scipy.sparse.csr_array(scipy.sparse.diags_array(1 / sums) @ near)
 
 
-def ridge_coef(rows, targets, alpha, coef=None, tol=1e-3, max_iter=100):
+def ridge_coef(rows, targets, alpha, coef=None):
     "Coefficients and intercept of eq. (C3), from the given coefficients on."
     turned, mean, center = scipy.sparse.csr_array(rows.T), rows.mean(axis=0), targets.mean(axis=0)
 
@@ -69,8 +69,8 @@ def ridge_coef(rows, targets, alpha, coef=None, tol=1e-3, max_iter=100):
     residual = right - times(coef)
     z = scale * residual
     step, rho = z, (residual * z).sum(axis=0)
-    enough = tol**2 * np.maximum((right * (scale * right)).sum(axis=0), 1e-300)
-    for _ in range(max_iter):
+    enough = 1e-6 * np.maximum((right * (scale * right)).sum(axis=0), 1e-300)
+    for _ in range(100):
         if (rho <= enough).all():
             break
         curved = times(step)
@@ -345,9 +345,9 @@ def choose_prior(made, test, seen, metric):
     return best, table
 
 
-def choose(sources, spread, test, seen, metric, budget=2**26):
+def choose(sources, spread, test, seen, metric):
     "The weights of the best sum of sources on held-out pairs, and a table of what was tried."
-    rows = judged_rows(test, budget // len(sources))
+    rows = judged_rows(test, 2**26 // len(sources))
     if not len(rows):
         return {}, []
     test, seen = test[rows], seen[rows]

@@ -38,7 +38,7 @@ def _keep_best(scores, ids, best):
 Scorer = Callable[[np.ndarray], np.ndarray]  # row ids (c,) -> scores (c, n_right)
 
 
-def score_chunks(rows: np.ndarray, n_right: int, most: int = 2**22) -> Iterator[np.ndarray]:
+def score_chunks(rows: np.ndarray, n_right: int) -> Iterator[np.ndarray]:
     """Cut rows so that a chunk of their scores stays small.
 
     Parameters
@@ -47,15 +47,13 @@ def score_chunks(rows: np.ndarray, n_right: int, most: int = 2**22) -> Iterator[
         Row ids.
     n_right : int
         Scores per row.
-    most : int, default=2**22
-        Scores held at once.
 
     Returns
     -------
     Iterator[ndarray]
         Parts of `rows`, in order.
     """
-    size = max(1, most // max(n_right, 1))
+    size = max(1, 2**22 // max(n_right, 1))
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
 
@@ -433,14 +431,13 @@ def popularity(train: scipy.sparse.csr_array) -> Scorer:
     return lambda rows: np.broadcast_to(counts, (len(rows), len(counts)))
 
 
-def largest_of_rows(products, n_rows, n_columns, n_kept, inner=True):
+def largest_of_rows(products, n_rows, n_columns, n_kept):
     "The largest entries of each row of a matrix that comes in chunks of rows, as CSR."
     held, blocks, size = 0, [], 1 + 2**21 // max(n_columns, 1)  # 16 MB at a time
     for first in range(0, max(n_rows, 1), size):
         near = products(slice(first, first + size))
-        if inner:  # no entity is near itself
-            own = np.arange(len(near))
-            near[own, first + own] = 0
+        own = np.arange(len(near))
+        near[own, first + own] = 0  # no entity is near itself
         if n_kept < n_columns:
             near[near < np.partition(near, -n_kept, axis=1)[:, -n_kept, None]] = 0
         blocks.append(scipy.sparse.csr_array(near))

@@ -18,13 +18,13 @@ def mean_of(values):
     return float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
 
 
-def bootstrap_interval(values, part, n_draws=1000):
+def bootstrap_interval(values, part):
     "Bounds that hold a part of the bootstrap means."
     values = values[~np.isnan(values)]
     if not len(values):
         return np.nan, np.nan
     rng, means = np.random.default_rng(0), []
-    for _ in range(n_draws):
+    for _ in range(1000):
         means.append(values[rng.integers(len(values), size=len(values))].mean())
     low, high = np.quantile(means, [(1 - part) / 2, (1 + part) / 2])
     return float(low), float(high)
@@ -94,7 +94,7 @@ def clear_gain(gains):
 
 
 @_choosing()
-def double_or_halve(values_of, start, limits=None, most=6):
+def double_or_halve(values_of, start, limits=None):
     """Settings that are doubled, or else halved, one after the other, for as long as that is a
     clear gain. `values_of(settings)` has a value for each entity, `limits` the least and the
     largest value of some settings. Also what was tried, with its mean."""
@@ -103,7 +103,7 @@ def double_or_halve(values_of, start, limits=None, most=6):
     for name in start:
         for times in (2.0, 0.5):
             moves = 0
-            while moves < most:
+            while moves < 6:
                 to = now | {name: type(now[name])(now[name] * times)}
                 low, high = limits.get(name, (0, np.inf))
                 if not low <= to[name] <= high:

@@ -9,7 +9,7 @@ __all__ = ['RATES', 'STEPS', 'END', 'FIRST_EPOCHS', 'MOST_EPOCHS', 'MOST_PRODUCT
 
 # %% ../../nbs/engine/softmax/57_rates.ipynb #e51b76ce
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 import numpy as np
@@ -24,7 +24,7 @@ from .exact import SquaredHingeByColumn
 RATES = tuple(10.0**k for k in range(-3, 4))  # the paper's grid of A
 
 
-def search_size(n_samples: int, n_epochs: float, n_rates: int = len(RATES)) -> tuple[int, int]:
+def search_size(n_samples: int, n_epochs: float) -> tuple[int, int]:
     """How much of the data, and how often, a search may see for half the work of the fit.
 
     Parameters
@@ -33,14 +33,12 @@ def search_size(n_samples: int, n_epochs: float, n_rates: int = len(RATES)) -> t
         Rows to train on, N.
     n_epochs : float
         Of the fit, P.
-    n_rates : int, default=len(RATES)
-
     Returns
     -------
     tuple[int, int]
         Rows and epochs of each run: eq. (1).
     """
-    rows, work = max(n_samples // 10, min(n_samples, 500)), n_epochs * n_samples / (2 * n_rates)
+    rows, work = max(n_samples // 10, min(n_samples, 500)), n_epochs * n_samples / (2 * len(RATES))
     return max(1, min(rows, int(work))), max(1, int(work / rows))
 
 
@@ -72,9 +70,7 @@ def choose_rate(
     problem: Any,
     solver_at: Callable[[float], Any],
     n_epochs: float,
-    rates: Sequence[float] = RATES,
     seed: int = 0,
-    n_judged: int = 500,
     verbose: bool = False,
 ) -> tuple[float, list[dict]]:
     """Try rates on a part of the training rows.
@@ -91,12 +87,8 @@ def choose_rate(
         Rate -> solver.
     n_epochs : float
         Of the fit to come.
-    rates : Sequence[float], default=RATES
-        To try.
     seed : int, default=0
         Of the sample and of every run.
-    n_judged : int, default=500
-        Rows to judge by, at most; a quarter of the part is set aside for it.
     verbose : bool, default=False
         Whether each run shows a bar.
 
@@ -105,12 +97,12 @@ def choose_rate(
     tuple[float, list[dict]]
         The rate to take; for each rate tried what it reached, on how many rows and epochs.
     """
-    n_rows, passes = search_size(problem.n_samples, n_epochs, len(rates))
+    n_rows, passes = search_size(problem.n_samples, n_epochs)
     rows, seen = np.random.default_rng([seed, 7]).permutation(problem.n_samples)[:n_rows], []
     aside, rows = np.split(rows, [n_rows // 4])
-    aside = aside[np.isin(problem.labels[aside], problem.labels[rows])][:n_judged]
-    part, judged = problem.take(rows), problem.take(aside if len(aside) >= 20 else rows[:n_judged])
-    for rate in rates:
+    aside = aside[np.isin(problem.labels[aside], problem.labels[rows])][:500]
+    part, judged = problem.take(rows), problem.take(aside if len(aside) >= 20 else rows[:500])
+    for rate in RATES:
         try:
             loss = sample_loss(
                 judged,
@@ -131,7 +123,7 @@ def choose_rate(
     best = min(row['log_loss'] for row in seen)
     if best == math.inf:
         raise ValueError(
-            f'none of the rates {", ".join(f"{rate:g}" for rate in rates)} keeps the loss finite; '
+            f'none of the rates {", ".join(f"{rate:g}" for rate in RATES)} keeps the loss finite; '
             'scale the features, or name a learning_rate'
         )
     rate = min(row['rate'] for row in seen if row['log_loss'] <= 1.02 * best)
@@ -551,11 +543,7 @@ def _mean_squares(rows: Any, means: Any) -> np.ndarray:
 
 @_choosing()
 def choose_ridge(
-    problem: Any,
-    groups: Any = None,
-    seed: int = 0,
-    most_evaluations: int = 40,
-    verbose: bool = False,
+    problem: Any, groups: Any = None, seed: int = 0, verbose: bool = False
 ) -> tuple[float, list[dict], np.ndarray | None]:
     """Choose the ridge of an exact fit by cross-validation along a path of warm starts.
 
@@ -570,8 +558,6 @@ def choose_ridge(
         Rows that are held out together.
     seed : int, default=0
         Of the folds.
-    most_evaluations : int, default=40
-        Of the loss, for each point of the path.
     verbose : bool, default=False
         Whether each run shows a bar.
 
@@ -598,7 +584,7 @@ def choose_ridge(
             ends[power], total = [], 0.0
             for (part, judged, n), start in zip(parts, starts, strict=True):
                 held = replace(part, ridge=size * 10.0**power)
-                limits: dict = dict(max_epochs=most_evaluations, loss_subset=0, verbose=verbose)
+                limits: dict = dict(max_epochs=40, loss_subset=0, verbose=verbose)
                 run = minimize(held, LBFGS(), start, tol=1e-2, **limits)
                 ends[power].append(run.state.params)
                 total += n * sample_loss(judged, held.unpack(run.state.params)[0])

@@ -59,12 +59,8 @@ def checkout(tmp_path):
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    for words in (
-        ['init', '-q'],
-        ['add', '.'],
-        ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qm', 'x'],
-    ):
-        subprocess.run(['git', *words], cwd=tmp_path, check=True)
+    for words in ('init -q', 'add .', '-c user.name=a -c user.email=a@b commit -qm x'):
+        subprocess.run(['git', *words.split()], cwd=tmp_path, check=True)
     return tmp_path
 
 

@@ -12,6 +12,7 @@ everything.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import subprocess
 import sys
@@ -47,12 +48,13 @@ def changed_files(base: str) -> list[str]:
     return sorted(set(found))
 
 
-def reaches(test: Path, module: str) -> bool:
-    "Whether a test file, or what it takes from a file beside it, imports a module."
+@functools.cache
+def reached_by(test: Path) -> frozenset[str]:
+    "Modules that a test file, or what it takes from a file beside it, imports."
     text = test.read_text(encoding='utf-8')
     beside = [one for one in test.parent.glob('*.py') if one.name[:5] != 'test_']
     used = [one.read_text(encoding='utf-8') for one in beside if one.stem in text]
-    return any(module in notebooks.reached(one) for one in (text, *used))
+    return frozenset().union(*map(notebooks.reached, (text, *used)))
 
 
 def tests_of(path: str) -> list[str]:
@@ -68,7 +70,7 @@ def tests_of(path: str) -> list[str]:
         wide = package == 'core' or 'plain' in parts  # others use these, too
         tests = sorted((ROOT / LIBRARY).glob('*/test_*.py' if wide else f'{package}/test_*.py'))
         asked = [one for one in tests if one.parent.name != 'package']
-        own = [one.relative_to(ROOT).as_posix() for one in asked if reaches(one, module)]
+        own = [one.relative_to(ROOT).as_posix() for one in asked if module in reached_by(one)]
         return [*own, *EVERY_PACKAGE]
     if parts[0] in TOOLS:
         return ['tests/tools']
@@ -111,7 +113,7 @@ def commands(files: list[str], base: str, workers: int) -> list[list[str]]:
         found.append(['mypy'])
     found += [
         ['git', 'diff', '--no-ext-diff', '--stat', '--', 'nbs', 'extreme_opt'],
-        [python, 'docs/notebooks.py', 'run', '--changed', *many],
+        [python, 'docs/notebooks.py', 'run', '--changed', '--draft', *many],
     ]
     if any(file.startswith('nbs/') for file in files):
         build = ['-q', '-c', 'docs', '-d', 'build/doctrees', 'build/pages', '_docs']

@@ -223,7 +223,8 @@ def test_settings_of_a_target_reach_its_command(words, want, monkeypatch):
         ['check', 'name=30_umax'],
     ],
 )
-def test_wrong_tasks_end_with_a_line(words):
+def test_wrong_tasks_end_with_a_line(words, monkeypatch):
+    monkeypatch.setenv('MAKELEVEL', '1')  # the environment is not made where it is missing
     with pytest.raises(SystemExit, match='^tasks.py: '):
         tasks.main(words)
 

@@ -105,12 +105,8 @@ def test_only_changed_notebooks(nbs, tmp_path):
     paths = [put(nbs / '90_try', f'{n}_page', '1') for n in (10, 20, 30)]
     with pytest.raises(SystemExit, match='git does not know'):
         notebooks.changed()
-    for words in (
-        ['init', '-q'],
-        ['add', '.'],
-        ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qm', 'x'],
-    ):
-        subprocess.run(['git', *words], cwd=tmp_path, check=True)
+    for words in ('init -q', 'add .', '-c user.name=a -c user.email=a@b commit -qm x'):
+        subprocess.run(['git', *words.split()], cwd=tmp_path, check=True)
     assert notebooks.changed() == []
     put(nbs / '90_try', '20_page', '2')
     book = notebooks.read(paths[2])
@@ -212,6 +208,10 @@ def test_failure_is_one_clear_line(nbs, capsys, tmp_path):
     put(nbs / '90_try', '10_good', 'print("there")')
     assert notebooks.main(['run', '--reuse', '--out', str(tmp_path / 'out'), '10_good']) == 0
     assert '1 of 1' not in capsys.readouterr().out
+    put(nbs / '90_try', '10_good', 'print("a draft")')
+    assert notebooks.main(['run', '--draft', '--out', str(tmp_path / 'none'), '10_good']) == 0
+    assert notebooks.main(['run', '--draft', '--out', str(tmp_path / 'none'), '20_bad']) == 1
+    assert not (tmp_path / 'none').exists()
 
 
 def test_processor_time_is_that_of_the_kernel(nbs):

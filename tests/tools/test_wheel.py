@@ -161,7 +161,7 @@ except ImportError as error:
     assert re.search(r'matplotlib +not installed', said) and said.endswith(
         'not installed; pip install "extreme_opt[show]"\n'
     )
-    words = 'tiny_fits.py', 'data.made_up', 'softmax.implicit'
+    words = 'tiny_fits.py', 'data.made_up', 'softmax.sgd'
     said = json.loads(run(python, *words, cwd=tmp_path, env=env))
     assert said['have_numba'] and all(
         math.isfinite(value) for values in said['results'].values() for value in values

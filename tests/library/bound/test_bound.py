@@ -2,6 +2,7 @@
 majorizer, Newton and the classifier at their edges."""
 
 import math
+import tracemalloc
 import warnings
 from dataclasses import replace
 
@@ -467,11 +468,7 @@ def test_scikit_learn_accepts_it(solver):
         results = check_estimator(
             BoundClassifier(solver, max_iter=20 if solver in STOCHASTIC else 200), on_fail=None
         )
-    failed = {
-        result['check_name']: result['exception']
-        for result in results
-        if result['status'] == 'failed'
-    }
+    failed = {one['check_name']: one['exception'] for one in results if one['status'] == 'failed'}
     # weighted and repeated rows draw other batches, and give `quasi` another first bound: the same
     # minimum, reached to the tolerance (next test)
     spared = set()
@@ -832,3 +829,36 @@ def test_warm_start_and_checkpoint(tmp_path):
     part = BoundClassifier(max_iter=9, tol=None, checkpoint=tmp_path / 'new.npz')
     part.set_params(max_iter=4).fit(X, y)
     np.testing.assert_array_equal(part.set_params(max_iter=9).fit(X, y).coef_, whole.coef_)
+
+
+@pytest.mark.parametrize('n_classes', [2, 4])
+def test_sparse_columns_without_entries_change_nothing(n_classes):
+    "Hashing leaves most columns empty: 3,000 rows of 40 million columns took no end."
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    y = (X[:, 0] + rng.gumbel(size=60)).argsort().argsort() * n_classes // 60
+    places = np.sort(rng.choice(10**7, 5, replace=False))
+    cells = scipy.sparse.coo_array(X)
+    wide = scipy.sparse.csr_array((cells.data, (cells.row, places[cells.col])), shape=(60, 10**7))
+    narrow = BoundClassifier(tol=1e-10).fit(X, y)
+    model = BoundClassifier(tol=1e-10, warm_start=True).fit(wide, y)
+    for _ in range(2):
+        np.testing.assert_allclose(model.predict_proba(wide), narrow.predict_proba(X), atol=1e-5)
+        np.testing.assert_allclose(model.coef_[:, places], narrow.coef_, atol=1e-4)
+        assert np.count_nonzero(model.coef_) == model.coef_[:, places].size
+        model.fit(wide, y)
+    assert model.n_iter_ <= 1
+
+
+def test_wide_sparse_rows_need_no_square_matrix():
+    "50,000 rows of 200,000 columns built one of all rows, 20 GB."
+    rows, columns = 2**13, 2**13 + 1
+    ids = np.arange(rows, dtype=np.int32)
+    X = scipy.sparse.csr_array((np.ones(rows), ids, np.arange(rows + 1)), shape=(rows, columns))
+    tracemalloc.start()
+    try:
+        model = BoundClassifier(max_iter=2, tol=None).fit(X, ids % 3)
+        assert tracemalloc.get_traced_memory()[1] < 2**27  # such a matrix has 2**29 bytes
+    finally:
+        tracemalloc.stop()
+    assert (model.predict(X) == ids % 3).all()

@@ -5,6 +5,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -30,6 +32,11 @@ def test_njit_is_what_have_numba_says():
         assert hasattr(kernel, 'signatures') == compiled.HAVE_NUMBA
 
 
+def clocked(clock):
+    "A clock that says what the list holds."
+    return mock.patch.object(compiled, 'time', SimpleNamespace(perf_counter=lambda: clock[0]))
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     n_items=st.integers(0, 5000),
@@ -37,38 +44,22 @@ def test_njit_is_what_have_numba_says():
     times=st.lists(st.floats(0, 10), min_size=1, max_size=20),
 )
 def test_blocks_cover_everything_once_at_any_speed(n_items, first, times):
-    clock, real = [0.0], compiled.time
-
-    class Time:
-        perf_counter = staticmethod(lambda: clock[0])
-
-    compiled.time = Time
-    try:
-        seen, sizes = np.zeros(n_items, int), []
+    clock, seen, sizes = [0.0], np.zeros(n_items, int), []
+    with clocked(clock):
         for k, (start, stop) in enumerate(timed_chunks(n_items, first=first)):
             seen[start:stop] += 1
             sizes.append(stop - start)
             clock[0] += times[k % len(times)]
-    finally:
-        compiled.time = real
     assert (seen == 1).all()
     assert all(after <= 4 * before + 1 for before, after in zip(sizes, sizes[1:], strict=False))
 
 
 def test_blocks_settle_near_the_wanted_time():
-    clock, real = [0.0], compiled.time
-
-    class Time:
-        perf_counter = staticmethod(lambda: clock[0])
-
-    compiled.time = Time
-    try:
-        sizes = []
+    clock, sizes = [0.0], []
+    with clocked(clock):
         for start, stop in timed_chunks(10**6, seconds=0.25):
             sizes.append(stop - start)
             clock[0] += (stop - start) * 1e-4  # ten thousand items a second
-    finally:
-        compiled.time = real
     assert sizes[0] == 256 and max(sizes) <= 2501 and min(sizes[4:-1]) >= 2400
 
 

@@ -629,9 +629,7 @@ EDGES = {'chameleon_edges.csv': '1,2\n'}
 def test_load_refuses(tmp_path, name, files, words):
     for file, text in files.items():
         (tmp_path / file).write_text(text)
-    with pytest.raises((ValueError, FileNotFoundError)) as caught:
-        data.load(name, folder=tmp_path)
-    assert words in str(caught.value) and '\n' not in str(caught.value)
+    refuses(words, data.load, name, folder=tmp_path, raises=(ValueError, FileNotFoundError))
 
 
 def test_prepare_keeps_dense_and_sparse_alike():

@@ -20,7 +20,6 @@ from extreme_opt.core.run import FitDiverged
 from extreme_opt.core.step_sizes import SBB, FixedStep
 from extreme_opt.core.svrg import SVRG, _dense
 from extreme_opt.data import Triplets, planted_triplets
-from extreme_opt.data.comparisons import docstring_triplets
 from extreme_opt.ordinal import (
     CKL,
     SOE,
@@ -275,12 +274,15 @@ def test_estimator_resumes_and_warm_starts(tmp_path):
     assert model.fit(rows).run_.history[0]['loss'] == first and len(model.losses_) == 1
 
 
-def test_docstring_map_places_strangers():
-    table = docstring_triplets(('numpy',), n_per_object=20)
-    model = OrdinalEmbedding(5, 'tste', max_epochs=30).fit(table)
-    assert model.score(table.test_triplets) > 0.75
-    assert model.transform(table.features[:3]).shape == (3, 5)
-    assert np.sqrt(np.mean(model.loo_residuals() ** 2)) < 1.2 * np.nanstd(model.embedding_)
+def test_a_map_from_features_places_strangers():
+    table, places = planted_triplets(100, 2, 10_000, noise=0.05)
+    noise = np.random.default_rng(0).normal(size=(100, 4)) / 10
+    features = np.hstack([places, places]) + noise
+    model = OrdinalEmbedding(2, 'tste', max_epochs=30).fit(table.train_triplets, features=features)
+    assert model.score(table.test_triplets) > 0.85
+    spread = model.embedding_.std()
+    assert abs(model.transform(features[:3]) - model.embedding_[:3]).max() < 0.4 * spread
+    assert np.sqrt(np.mean(model.loo_residuals() ** 2)) < 0.4 * spread
 
 
 def test_the_next_question_is_where_maps_disagree():

@@ -216,7 +216,7 @@ def nothing_new_to_judge():
 
 
 def fits_do_not_add_up():
-    "What is still held after thirty fits more, their models thrown away."
+    "What is still held after eight fits more, their models thrown away."
     X, y = np.random.default_rng(0).normal(size=(200, 50)), np.arange(200) % 3
     pairs = np.column_stack([np.arange(300) % 40, np.arange(300) * 7 % 25])
     triplets = np.array([[i % 7, (i + 1) % 7, (i + 3) % 7] for i in range(60)])
@@ -234,12 +234,12 @@ def fits_do_not_add_up():
             fit()
             gc.collect()
             before = tracemalloc.get_traced_memory()[0]
-            for _ in range(30):
+            for _ in range(8):
                 fit()
             gc.collect()
             grown = tracemalloc.get_traced_memory()[0] - before
             tracemalloc.stop()
-        assert grown < 30 * 6000, grown  # a model or its data is 80,000 bytes or more
+        assert grown < 8 * 6000, grown  # a model or its data is 80,000 bytes or more
 
 
 # ------------------------------------------------------------------------------- maps

@@ -57,11 +57,7 @@ def test_scikit_learn_accepts_it(settings):
         results = check_estimator(
             SoftmaxClassifier(**settings), on_fail=None, expected_failed_checks=expected
         )
-    failed = {
-        result['check_name']: result['exception']
-        for result in results
-        if result['status'] == 'failed'
-    }
+    failed = {one['check_name']: one['exception'] for one in results if one['status'] == 'failed'}
     assert not failed, failed
     assert sum(result['status'] == 'passed' for result in results) > 40
 
