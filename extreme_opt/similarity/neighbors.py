@@ -279,8 +279,11 @@ def random_walk(
 
     there, back = steps(X), steps(scipy.sparse.csr_array(X.T))
     counts = np.maximum(np.asarray(X.sum(axis=0)).ravel(), 1e-300) ** beta
-    n = X.shape[1]
-    return largest_of_rows(lambda at: (back[at] @ there).toarray() / counts, n, n, n_neighbors)
+
+    def scaled(near, rows, columns):
+        return near / counts[columns]
+
+    return largest_of_rows(back, there, scaled, n_neighbors)
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #54431c00
 class RP3beta(ItemModel):

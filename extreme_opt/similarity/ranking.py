@@ -431,18 +431,26 @@ def popularity(train: scipy.sparse.csr_array) -> Scorer:
     return lambda rows: np.broadcast_to(counts, (len(rows), len(counts)))
 
 
-def largest_of_rows(products, n_rows, n_columns, n_kept):
-    "The largest entries of each row of a matrix that comes in chunks of rows, as CSR."
-    held, blocks, size = 0, [], 1 + 2**21 // max(n_columns, 1)  # 16 MB at a time
-    for first in range(0, max(n_rows, 1), size):
-        near = products(slice(first, first + size))
-        own = np.arange(len(near))
-        near[own, first + own] = 0  # no entity is near itself
-        if n_kept < n_columns:
-            near[near < np.partition(near, -n_kept, axis=1)[:, -n_kept, None]] = 0
-        blocks.append(scipy.sparse.csr_array(near))
-        held += blocks[-1].nnz  # those that tie with the last one that is kept, too
+def largest_of_rows(left, right, scaled, n_kept):
+    "The largest entries off the diagonal of each row of `scaled(left @ right, first row)`, as CSR."
+    n_rows = left.shape[0]
+    most = np.cumsum(left @ np.diff(right.indptr), dtype=float)  # entries of these rows, at most
+    first, held, blocks = 0, 0, []
+    while first < n_rows or not blocks:
+        done = most[first - 1] if first else 0.0
+        last = max(first + 1, int(np.searchsorted(most, done + 2**21, side='right')))
+        near = scipy.sparse.csr_array(left[first:last] @ right)
+        rows = first + np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
+        near.data = scaled(near.data, rows, near.indices)
+        near.data[near.indices == rows] = 0  # no entity is near itself
+        for row in np.flatnonzero(np.diff(near.indptr) > n_kept):
+            own = near.data[near.indptr[row] : near.indptr[row + 1]]
+            own[own < np.partition(own, -n_kept)[-n_kept]] = 0
+        near.eliminate_zeros()
+        blocks.append(near)
+        held += near.nnz  # those that tie with the last one that is kept, too
         check_memory(24 * held, f'a table of the {n_kept} nearest of {n_rows} entities')
+        first = last
     return scipy.sparse.csr_array(scipy.sparse.vstack(blocks))
 
 
@@ -451,13 +459,12 @@ def similar_columns(ratings, n_neighbors, shrinkage=0.0):
     lengths; column j holds those of the most similar others."""
     lengths = np.sqrt(np.maximum(np.asarray(ratings.multiply(ratings).sum(axis=0)).ravel(), 1e-300))
     unit = scipy.sparse.csr_array(ratings.multiply(1 / lengths))
-    turned, n = scipy.sparse.csr_array(unit.T), unit.shape[1]
 
-    def products(at):
-        near = (turned[at] @ unit).toarray()
-        return near / (1 + shrinkage / np.outer(lengths[at], lengths)) if shrinkage else near
+    def scaled(near, rows, columns):
+        return near / (1 + shrinkage / (lengths[rows] * lengths[columns])) if shrinkage else near
 
-    return scipy.sparse.csr_array(largest_of_rows(products, n, n, n_neighbors).T)
+    turned = scipy.sparse.csr_array(unit.T)
+    return scipy.sparse.csr_array(largest_of_rows(turned, unit, scaled, n_neighbors).T)
 
 
 def item_neighbors(train: scipy.sparse.csr_array, n_neighbors: int = 50) -> Scorer:

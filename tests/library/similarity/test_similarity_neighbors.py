@@ -170,7 +170,8 @@ def test_a_table_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setattr(extreme_opt.core.memory, '_ALWAYS_FREE', 0)
     monkeypatch.setattr(extreme_opt.core.memory, 'free_memory', lambda: 10)
     with pytest.raises(MemoryError, match='a table of the 2 nearest of 3'):
-        largest_of_rows(lambda part: np.ones((3, 3))[part], 3, 3, 2)
+        ones = scipy.sparse.csr_array(np.ones((3, 3)))
+        largest_of_rows(ones, ones, lambda near, rows, columns: near, 2)
 
 
 @pytest.mark.parametrize(
@@ -199,3 +200,11 @@ def test_a_fit_of_nothing_is_refused():
     refuses('observed has 0 pairs', lambda: EASE().fit(np.empty((0, 2), int)))
     for model in (EASE(), ItemNeighbors(), RP3beta()):
         refuses('no pair has a label above 0', model.fit, [[0, 0], [1, 1]], labels=[0, -1])
+
+
+@pytest.mark.parametrize('kind', [ItemNeighbors, RP3beta])
+def test_a_million_items_with_few_pairs(kind):
+    "A row of all items for each item would be 10**12 numbers."
+    cells = np.ones(4), ([0, 0, 1, 1], [0, 999_999, 999_999, 5])
+    model = kind().fit(scipy.sparse.csr_array(cells, shape=(2, 10**6)))
+    assert model.recommend([0], k=1)[0].tolist() == [[5]]
