@@ -1,8 +1,9 @@
 """Which lists find most for entities that nobody has seen?
 
-A tenth of the left entities of a set is new, in five splits: every pair of theirs leaves the
-training part, in both directions where both sides are the same entities, and their pairs with the
-known right entities are asked. An entity is not listed for itself.
+A tenth of the left entities of a set is new, in five splits. Where both sides are the same entities
+they are new on both. Everything is fitted to the known entities alone, without a row for a new one;
+the new ones come by their features, and their pairs with the known right entities are asked, among
+which lists are made.
 
 - "auto" is `SimilarityModel(40, cold_start="auto")`, which sees the training part only; `peer` says
   what it chose on the splits.
@@ -75,52 +76,47 @@ def load(name) -> tuple:
     return links, words, words
 
 
-def cut(pairs, n_left, both, seed):
-    "New entities, the training pairs and what is asked."
-    new = np.random.default_rng(seed).random(n_left) < 0.1
-    right = new[pairs[:, 1]] if both else np.zeros(len(pairs), bool)
-    left = new[pairs[:, 0]]
-    return new, pairs[~left & ~right], pairs[left & ~right]
+def cut(pairs, X, Y, both, seed) -> tuple:
+    """The known entities, counted anew: observed pairs and features of both sides; and of the new
+    ones features and what is asked."""
+    new = np.random.default_rng(seed).random(X.shape[0]) < 0.1
+    away = new if both else np.zeros(Y.shape[0], bool)
+    left, right = pairs.T
+    known, asked = ~new[left] & ~away[right], new[left] & ~away[right]
+    i, i_new, j = (np.cumsum(each) - 1 for each in (~new, new, ~away))
+    observed = pattern(np.column_stack([i[left[known]], j[right[known]]]), (i[-1] + 1, j[-1] + 1))
+    found = np.column_stack([i_new[left[asked]], j[right[asked]]])
+    return observed, X[~new], Y[~away], X[new], pattern(found, (i_new[-1] + 1, j[-1] + 1))
 
 
-def values(scores, new, test, both):
+def values(scores, asked):
     "Both measures of each new entity; `scores` has a row for each."
-    rows, n = np.flatnonzero(new), scores.shape[1]
-    at = np.searchsorted(rows, test[:, 0])
-    truth = pattern(np.column_stack([at, test[:, 1]]), (len(rows), n))
-    own = pattern(np.column_stack([np.arange(len(rows)), rows]), (len(rows), n)) if both else None
-    return measures_by_row(lambda part: scores[part], truth, own, MEASURES)[2]
+    return measures_by_row(lambda part: scores[part], asked, None, MEASURES)[2]
 
 
-def borrowed(X, new, observed, size):
+def borrowed(X_new, X, observed, size):
     "Most similar entities with pairs, and their cosines; links weighted by a power of these."
     warm = np.flatnonzero(observed.sum(axis=1))
-    near = dense_scores(unit_rows(X)[new], unit_rows(X)[warm])
+    near = dense_scores(unit_rows(X_new), unit_rows(X)[warm])
     least = np.partition(near, -size, axis=1)[:, -size, None]
     near = scipy.sparse.csr_array(np.where(near >= least, near, 0))
     return {power: (near.power(power) @ observed[warm]).toarray() for power in (1, 4, 8)}
 
 
-def towers(X, Y, train):
-    "Embeddings by linear towers on features."
-    model = SimilarityModel(40, max_iter=5, tol=None)
-    model.fit(pattern(train, (X.shape[0], Y.shape[0])), X, Y)
-    return model.embed_left(features=X), model.embed_right(features=Y)
-
-
-def sums(X, Y, new, train, both):
+def sums(observed, X, Y, X_new, both):
     "Scores of the two sums by setting."
-    observed = pattern(train, (X.shape[0], Y.shape[0])).astype(np.float64)
-    cosine = dense_scores(unit_rows(X)[new], unit_rows(Y)) if both else 0.0
+    observed = observed.astype(np.float64)
+    cosine = dense_scores(unit_rows(X_new), unit_rows(Y)) if both else 0.0
     shares = (0.3, 1.0, 3.0) if both else (1.0,)
     found: dict = {'cosine and neighbors': {}, 'towers and cosine': {}}
     for size in (3, 5, 10, 20):
-        votes_of = borrowed(X, new, observed, size)
+        votes_of = borrowed(X_new, X, observed, size)
         for (power, votes), weight in itertools.product(votes_of.items(), shares):
             found['cosine and neighbors'][size, power, weight] = cosine + weight * votes
-    P, Q = towers(X, Y, train)
+    model = SimilarityModel(40, max_iter=5, tol=None).fit(observed, X, Y)
+    towers = model.embed_left(features=X_new) @ model.right_embeddings_.T
     for weight in WEIGHTS[::-1] if both else (1.0,):
-        found['towers and cosine'][weight] = weight * cosine + P[new] @ Q.T
+        found['towers and cosine'][weight] = weight * cosine + towers
     return found
 
 
@@ -128,43 +124,40 @@ def split(name, seed) -> dict:
     "Measures of each new entity by each method, what was chosen, and seconds."
     pairs, X, Y = load(name)
     both = X is Y
-    new, train, test = cut(pairs, X.shape[0], both, seed)
+    observed, X, Y, X_new, asked = cut(pairs, X, Y, both, seed)
     told: dict = {}
 
     def note(method, scores, mark, peer=''):
         told[method] = dict(
-            {key: each.tolist() for key, each in values(scores, new, test, both).items()},
+            {key: each.tolist() for key, each in values(scores, asked).items()},
             peer=str(peer),
             seconds=time.process_time() - mark,
         )
 
-    observed, rows = pattern(train, (X.shape[0], Y.shape[0])), np.flatnonzero(new)
     if seed == 0:  # compiles
         SimilarityModel(40, cold_start='auto').fit(observed, X, Y)
     mark = time.process_time()
     model = SimilarityModel(40, cold_start='auto', exclude_self=both).fit(observed, X, Y)
-    score = model._query(rows).scorer(slice(None))
+    score = model._query(features=X_new).scorer(slice(None))
     chosen = [row for row in model.cold_start_ if row['chosen'] and row['entities'] == 'cold']
-    note('auto', score(np.arange(len(rows))), mark, chosen[0]['scores'])
+    note('auto', score(np.arange(X_new.shape[0])), mark, chosen[0]['scores'])
     mark = time.process_time()
     alone = ALONE if both else ALONE[2:]
     model = SimilarityModel(40, cold_start=dict.fromkeys(alone, 1.0)).fit(observed, X, Y)
     mixture = model._mixture
-    left, right = mixture.left(rows)[0], mixture.right(slice(None))
+    left = mixture.left(features=model._described(0, X_new))[0]
+    right = mixture.right(slice(None))
     for method in alone:
         scores = dense_scores(left[method], right[method])
         if method == 'prior':  # its towers, beside the cosine
             scores = scores + dense_scores(left['cosine'], right['cosine'])
         note(method, scores, mark)
     mark = time.process_time()
-    inner, known, asked = cut(train, X.shape[0], both, seed + 100)
-    inner &= np.isin(np.arange(len(inner)), train[:, 0])
-    trials = sums(X, Y, inner, known, both)
-    final = sums(X, Y, new, train, both)
+    *inner, wanted = cut(np.column_stack(observed.nonzero()), X, Y, both, seed + 100)
+    trials, final = sums(*inner, both), sums(observed, X, Y, X_new, both)
     for method, found in trials.items():
         by_setting = {
-            setting: np.mean(values(scores, inner, asked, both)['ndcg@20'])
-            for setting, scores in found.items()
+            setting: np.mean(values(scores, wanted)['ndcg@20']) for setting, scores in found.items()
         }
         best = max(by_setting, key=by_setting.get)
         note(method, final[method][best], mark, best)
@@ -173,17 +166,15 @@ def split(name, seed) -> dict:
 
 def widths(name, seed) -> dict:
     "The prior alone in other widths."
-    pairs, X, Y = load(name)
-    new, train, test = cut(pairs, X.shape[0], True, seed)
-    observed, rows = pattern(train, (X.shape[0], Y.shape[0])), np.flatnonzero(new)
+    observed, X, Y, X_new, asked = cut(*load(name), True, seed)
     told = {}
     for k in WIDTHS:
         mark = time.process_time()
         settings = dict(loss='squared', max_iter=5, tol=None)
         model = SimilarityModel(k, prior='cosine', **settings).fit(observed, X, Y)
         seconds = time.process_time() - mark
-        scores = model._query(rows).scorer(slice(None))(slice(None))
-        found = {key: each.tolist() for key, each in values(scores, new, test, True).items()}
+        scores = model._query(features=X_new).scorer(slice(None))(slice(None))
+        found = {key: each.tolist() for key, each in values(scores, asked).items()}
         told[f'prior, width {k}'] = dict(found, peer='', seconds=seconds)
     return told
 
