@@ -198,9 +198,9 @@ class ItemModel(ListEstimator):
 def _check_room(model: Any, X: Any, each: int = 24) -> None:
     "Refuse a table of the nearest that cannot be held; it is made some rows at a time."
     n = X.shape[1]
-    near = np.minimum(X.T @ np.diff(X.indptr), min(n, model.n_neighbors))
-    entries = float(near.sum())  # those that share a pair, at most
-    block = min(2**21 + n, n * n)
+    most = (X.T @ np.diff(X.indptr)).astype(float)  # items that share a pair, at most
+    entries = np.minimum(most, min(n, model.n_neighbors)).sum()
+    block = min(2**21 + most.max(initial=0.0), most.sum())
     check_memory(
         max(each * block + 12 * entries, 36 * entries) + 80 * X.nnz,
         f'{type(model).__name__}.fit of {n} right entities',
