@@ -201,7 +201,7 @@ def test_one_start_that_diverges_does_not_end_a_fit(monkeypatch):
 
 @pytest.mark.parametrize('solver', ['sbm', 'incremental'])
 def test_too_many_weights_for_a_matrix_name_a_solver_of_the_class(solver):
-    X = scipy.sparse.eye_array(60, 1100, format='csr')
+    X = np.eye(60, 1100)
     with pytest.raises(ValueError, match=r'3 classes have 3303 weights; use solver="auto"'):
         BoundClassifier(solver).fit(X, np.arange(60) % 3)
 
