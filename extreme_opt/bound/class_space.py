@@ -17,6 +17,7 @@ import scipy.linalg
 import scipy.sparse
 from ..core.compiled import njit
 from ..core.majorize import solve_dense
+from ..core.memory import _MOST_COLUMNS
 from .quadratic_bound import curvature_weight, order_kind, sort_outcomes
 
 # %% ../../nbs/engine/bound/28_class_space.ipynb #51b99e29
@@ -342,9 +343,6 @@ def _unpack_pairs(packed, n_classes, n_features, out):
             out[last, p, last, q] = -total
 
 # %% ../../nbs/engine/bound/28_class_space.ipynb #ce2c8441
-_MOST_FEATURES = 4000  # whose square matrix preconditions
-
-
 class _SolveCosts(NamedTuple):
     """What it takes to solve with a curvature, in products with it.
 
@@ -380,7 +378,7 @@ def _solve_costs(n: int, d: int, n_values: int, n_classes: int) -> _SolveCosts:
     """
     narrow, width = min(n, d), (n_classes - 1) * d
     product = 1e6 + 12.0 * n_values * n_classes
-    square = d <= _MOST_FEATURES or n <= _MOST_FEATURES // 2  # else a diagonal is enough
+    square = d <= _MOST_COLUMNS or n <= _MOST_COLUMNS // 2  # else a diagonal is enough
     row = 1e6 + (float(n_values) * narrow + narrow**3 / 3) * square
     full = 2.5e6 + 2.0 * (n * width**2 + width**3 / 3)
     return _SolveCosts(row / product, full / product)
@@ -398,7 +396,7 @@ def _weighted_gram(features, weights):
 def _features_inverse(features: Any, weights: np.ndarray, ridge: np.ndarray) -> Callable:
     """Rows times the inverse of X'WX + ridge.
 
-    Up to `_MOST_FEATURES` the square matrix is factorized; a matrix of samples, where these are
+    Up to `_MOST_COLUMNS` the square matrix is factorized; a matrix of samples, where these are
     fewer, up to half as many. Beyond, the diagonal serves.
 
     Parameters
@@ -416,9 +414,9 @@ def _features_inverse(features: Any, weights: np.ndarray, ridge: np.ndarray) -> 
         Function from (n_rows, n_features) to (n_rows, n_features).
     """
     n, width = features.shape
-    if n < width and n <= _MOST_FEATURES // 2 and (ridge > 0).any():
+    if n < width and n <= _MOST_COLUMNS // 2 and (ridge > 0).any():
         return _wide_inverse(features, weights, ridge)
-    if width > _MOST_FEATURES:
+    if width > _MOST_COLUMNS:
         squares = np.asarray(weights @ (features * features), dtype=np.float64)
         size = squares + ridge
         return lambda rest: rest / np.where(size > 0, size, 1)
@@ -864,7 +862,7 @@ class BoehningSum:
 
     @classmethod
     def of(
-        cls, curvature: ClassCurvature, sample_weight: np.ndarray, max_features: int = 4000
+        cls, curvature: ClassCurvature, sample_weight: np.ndarray, max_features: int = _MOST_COLUMNS
     ) -> 'BoehningSum':
         """Add up the samples of one shard.
 

@@ -39,7 +39,7 @@ from ..core.validation import (
 from ..core.run import Run, minimize
 from ..core.solver import Status
 from ..core.majorize import MOST_DENSE, Majorizer, Newton, solve_dense
-from ..core.memory import check_memory, forecast_memory
+from ..core.memory import _MOST_COLUMNS, check_memory, forecast_memory
 from .class_space import _weighted_gram
 from .memory import QuasiMajorizer
 from .partition import LogLinear
@@ -129,7 +129,6 @@ def _omega(q: float) -> float:
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #b54fc6f9
 _FEW_PRODUCTS = 30  # a factorization that costs no more is made instead
-_MOST_COLUMNS = 4000  # whose square matrix is factorized
 _CALM = 0.5  # q up to which (N) is within a quarter of the quadratic model
 
 
@@ -374,17 +373,19 @@ def _moved(params: np.ndarray, n_classes: int, center: np.ndarray) -> np.ndarray
     return weights.ravel()
 
 
-def _check_memory(model: 'BoundClassifier', rows: Any, n_classes: int) -> None:
+def _check_memory(
+    model: 'BoundClassifier', rows: Any, n_classes: int, n_columns: int
+) -> None:
     "Refuse a fit that cannot be held, before anything of its size is allocated."
     needed = forecast_memory(
         'bound',
         model.solver,
         n_rows=rows.shape[0],
-        n_columns=rows.shape[1] + bool(model.fit_intercept),
+        n_columns=n_columns + bool(model.fit_intercept),
         n_classes=n_classes,
         n_stored=rows.nnz + rows.shape[0] if scipy.sparse.issparse(rows) else None,
     )
-    needed += 24.0 * n_classes * (model.n_features_in_ - rows.shape[1])  # coef_ has all columns
+    needed += 24.0 * n_classes * (rows.shape[1] - n_columns)  # coef_ has all columns
     check_memory(
         needed,
         f'{type(model).__name__}.fit',
@@ -699,10 +700,11 @@ class BoundClassifier(Classifier):
             counted, labels = np.unique(labels, return_inverse=True)
         if len(counted) == 1:
             return self._adopt_one(rows, counted)
-        columns = _filled(rows)  # the ridge holds the weights of empty columns at zero
+        # weights of empty columns stay at zero, or where a fit without a ridge left them
+        columns = _filled(rows) if self.ridge or last is None else None
+        _check_memory(self, rows, len(counted), rows.shape[1] if columns is None else len(columns))
         if columns is not None:
             rows = _at_columns(rows, columns)
-        _check_memory(self, rows, len(counted))
         center = _far_centers(rows) if self.fit_intercept else None
         problem = self._make_problem(
             rows if center is None else rows - center, labels, weights, counted

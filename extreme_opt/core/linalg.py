@@ -244,7 +244,10 @@ def _filled(rows: Any) -> np.ndarray | None:
     "Columns with entries, of sparse rows where they are at most half; None: all are taken."
     if not scipy.sparse.issparse(rows):
         return None
-    found = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
+    if rows.shape[1] > 4 * rows.nnz:  # nothing as long as a row without end
+        found = np.unique(rows.indices)
+    else:
+        found = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
     found = found if len(found) else np.zeros(1, found.dtype)  # one of nothing, for the shapes
     return found if len(found) <= rows.shape[1] // 2 else None
 

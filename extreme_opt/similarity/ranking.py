@@ -432,7 +432,8 @@ def popularity(train: scipy.sparse.csr_array) -> Scorer:
 
 
 def largest_of_rows(left, right, scaled, n_kept):
-    "The largest entries off the diagonal of each row of `scaled(left @ right, first row)`, as CSR."
+    """The largest entries off the diagonal of each row of left @ right, as CSR.
+    `scaled(entries, rows, columns)` is compared and kept."""
     n_rows = left.shape[0]
     most = np.cumsum(left @ np.diff(right.indptr), dtype=float)  # entries of these rows, at most
     first, held = 0, 0

@@ -33,6 +33,7 @@ def search_size(n_samples: int, n_epochs: float) -> tuple[int, int]:
         Rows to train on, N.
     n_epochs : float
         Of the fit, P.
+
     Returns
     -------
     tuple[int, int]

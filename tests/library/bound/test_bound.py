@@ -848,6 +848,12 @@ def test_sparse_columns_without_entries_change_nothing(n_classes):
         assert np.count_nonzero(model.coef_) == model.coef_[:, places].size
         model.fit(wide, y)
     assert model.n_iter_ <= 1
+    free = BoundClassifier(ridge=0.0, warm_start=True, max_iter=2, tol=None).fit(wide, y)
+    before = free.coef_[:, places[:1]]
+    free.fit(scipy.sparse.csr_array(wide.multiply(np.arange(10**6) != places[0])), y)
+    np.testing.assert_array_equal(free.coef_[:, places[:1]], before)  # no row speaks of it
+    endless = scipy.sparse.csr_array((cells.data, (cells.row, places[cells.col])), (60, 10**12))
+    refuses('take fewer columns', BoundClassifier().fit, endless, y, raises=MemoryError)
 
 
 def test_wide_sparse_rows_need_no_square_matrix():
