@@ -393,11 +393,14 @@ def _weighted_gram(features, weights):
     return scipy.linalg.blas.dsyrk(1.0, rows.T, lower=1)
 
 
-def _features_inverse(features: Any, weights: np.ndarray, ridge: np.ndarray) -> Callable:
+def _features_inverse(
+    features: Any, weights: np.ndarray, ridge: np.ndarray, above: bool = False
+) -> Callable:
     """Rows times the inverse of X'WX + ridge.
 
     Up to `_MOST_COLUMNS` the square matrix is factorized; a matrix of samples, where these are
-    fewer, up to half as many. Beyond, the diagonal serves.
+    fewer, up to half as many. Beyond, the diagonal serves, or what each entry of it sees of its
+    whole row, which is not below the matrix: 2ab <= a^2 + b^2 for each pair of columns.
 
     Parameters
     ----------
@@ -407,6 +410,8 @@ def _features_inverse(features: Any, weights: np.ndarray, ridge: np.ndarray) -> 
         Of the samples, >= 0.
     ridge : ndarray of shape (n_features,)
         On the sum; 0 in the last columns that are free.
+    above : bool, default=False
+        Whether it must be a bound.
 
     Returns
     -------
@@ -417,8 +422,12 @@ def _features_inverse(features: Any, weights: np.ndarray, ridge: np.ndarray) -> 
     if n < width and n <= _MOST_COLUMNS // 2 and (ridge > 0).any():
         return _wide_inverse(features, weights, ridge)
     if width > _MOST_COLUMNS:
-        squares = np.asarray(weights @ (features * features), dtype=np.float64)
-        size = squares + ridge
+        sizes = abs(features)
+        if above:
+            squares = (weights * np.asarray(sizes.sum(axis=1)).ravel()) @ sizes
+        else:
+            squares = weights @ (sizes * sizes)
+        size = np.asarray(squares, dtype=np.float64) + ridge
         return lambda rest: rest / np.where(size > 0, size, 1)
     gram = _weighted_gram(features, weights)
     squares = gram.diagonal().copy()

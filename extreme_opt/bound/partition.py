@@ -520,7 +520,7 @@ class LogLinear(Fixed):
             n_classes=self.n_classes,
             ridge=l2,
             anchor=anchor,
-            inner=self._inner if whole else None,
+            **(dict(inner=self._inner) if whole else {}),
         )
 
     @cached_property
@@ -539,6 +539,12 @@ class LogLinear(Fixed):
     def _inner(self):
         "What differences between classes see of Boehning's bound: X'X / 2 + ridge, inverted."
         return _features_inverse(self.features, 0.5 * self._weights, self._total * self._l2)
+
+    @cached_property
+    def _inner_bound(self):
+        "The same, or where that is only near it, the inverse of what is not below it."
+        args = self.features, 0.5 * self._weights, self._total * self._l2
+        return _features_inverse(*args, above=True)
 
     def draw(self, rng: np.random.Generator, size: int = 1) -> np.ndarray:
         """Draw samples with replacement.
@@ -587,7 +593,8 @@ class LogLinear(Fixed):
             Inverse of the constant curvature, times the vector.
         """
         if self.feature_map is None:
-            return ClassCurvature(**self._curvature_args(self._table, 1.0)).precondition(vector)
+            args = self._curvature_args(self._table, 1.0, whole=False)
+            return ClassCurvature(**args, inner=self._inner_bound).precondition(vector)
         return vector / (self._ball + self._total * self._l2)
 
     def ggn_vp(self, params: np.ndarray, vector: np.ndarray) -> np.ndarray:

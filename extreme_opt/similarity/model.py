@@ -283,8 +283,9 @@ class SimilarityModel(ListEstimator):
     exclude_self : bool, default=False
         Whether an entity is left out of its own list, where both sides are the same entities.
     validation : float, default=None
-        Share of the pairs that is held out, the latest ones where there are times, to stop where
-        `metric` is best; None stops by `tol`. Other pairs go to `fit(..., validation=...)`.
+        Share of the pairs, the latest ones where there are times; of these, pairs of entities
+        that have other pairs are held out, to stop where `metric` is best. None stops by `tol`.
+        Pairs of your own go to `fit(..., validation=...)`.
     metric : str, default="ndcg@20"
         Measure of rankings for `validation` and `score`, like "recall@20", or "auc".
     relevant : float or "auto", default="auto"
@@ -1288,7 +1289,9 @@ class SimilarityModel(ListEstimator):
     def score_pairs(
         self, pairs: Any, *, left_features: Any = None, right_features: Any = None
     ) -> np.ndarray:
-        """Score pairs by the inner product of their embeddings and, where fitted, their biases.
+        """Score pairs: inner products of embeddings, plus biases and a prior where fitted.
+
+        With `cold_start` these are the scores of the chosen sums.
 
         Parameters
         ----------
