@@ -8,10 +8,8 @@ bytes in and 4 out per cell, although the machine moves a line of 64 for most of
 per pass, medians over rounds in which all jobs alternate.
 
 - `softmax_implicit`: one implicit step (one wrong class) on shape A and on docstring sentences,
-  against a vanilla SGD step on the same draws (`UMax` with its threshold out of reach), the NumPy
-  step of the page with Brent's method (its row dense and ready, its two classes in one piece of
-  memory each) and the limit. On shape A the NumPy step takes some 15 times the limit, so a kernel
-  12 times faster than it would have to run at 80 % of that limit.
+  against a vanilla SGD step on the same draws (`UMax` with its threshold out of reach) and the
+  limit.
 - `softmax_scale`: a dense row through the contiguous kernel against the CSR kernel (60,000 rows of
   780 columns, ten classes, 30,000 updates); two threads without locks against one on shape A, and
   what two threads gain that only touch the same cells; a million classes (N = K = 1,000,000, 64
@@ -34,10 +32,10 @@ from extreme_opt import data
 from extreme_opt.core import minimize
 from extreme_opt.core.compiled import parallel_for
 from extreme_opt.softmax import DoubleSum, Draw, ImplicitSGD
-from extreme_opt.softmax.implicit import implicit_update, implicit_updates
+from extreme_opt.softmax.implicit import implicit_updates
 from extreme_opt.softmax.umax import umax_updates
 
-RATE, ROUNDS, FEW = 100.0, 9, 300
+RATE, ROUNDS = 100.0, 9
 
 
 @njit(nogil=True)
@@ -88,9 +86,7 @@ def places_of(problem: DoubleSum, draw: Draw) -> np.ndarray:
 
 
 def medians(seconds: dict[str, list[float]], problem: DoubleSum) -> dict[str, float]:
-    "Median seconds of a pass of each job; of `numpy`, which makes few updates, as of all."
-    few = problem.n_samples / FEW
-    seconds |= {'numpy': [each * few for each in seconds['numpy']]}
+    "Median seconds of a pass of each job."
     middle = {name: statistics.median(each) for name, each in seconds.items()}
     for name, each in middle.items():
         print(f'{name:<9}{each / problem.n_samples * 1e9:9.0f} ns per update')
@@ -100,18 +96,12 @@ def medians(seconds: dict[str, list[float]], problem: DoubleSum) -> dict[str, fl
 def softmax_implicit() -> Iterator[dict]:
     for task, problem in {'shape A': shape_a(), 'docstrings': docstrings()}.items():
         draw = problem.draw(np.random.default_rng(0), problem.n_samples, 1)
-        ours, plain, slow = (problem.init_params() for _ in range(3))
-        few = Draw(draw.sample[:FEW], draw.others[:FEW])
-        dense = problem.features[few.sample].toarray()
+        ours, plain = (problem.init_params() for _ in range(2))
         table, places = np.zeros(problem.n_weights, np.float32), places_of(problem, draw)
         jobs = {
             'implicit': lambda: implicit_updates(problem, ours, draw, RATE),
             'vanilla': lambda: umax_updates(problem, plain, draw, 1e-6, math.inf),
             'limit': lambda: touch_places(table, places),
-            'numpy': lambda: [
-                implicit_update(*problem.unpack(slow), x, i, problem.labels[i], k, RATE)
-                for x, i, k in zip(dense, few.sample, few.others[:, 0], strict=True)
-            ],
         }
         seconds = machine.alternate(jobs, ROUNDS)
         middle = medians(seconds, problem)
@@ -120,7 +110,6 @@ def softmax_implicit() -> Iterator[dict]:
             for method, name, peer in (
                 ('implicit updates', 'implicit', 'kernel'),
                 ('vanilla updates, one wrong class', 'vanilla', 'kernel'),
-                ('implicit_update with Brent, in a loop', 'numpy', 'NumPy loop'),
                 ('touch the same cells', 'limit', 'machine limit'),
             )
         ]

@@ -349,7 +349,6 @@ def doors():
     def bounded(X, y):
         return double_sum.optimum_bounds(softmax.DoubleSum(X, y, 4, ridge=0.1))
 
-    one_row = dict(weights=np.zeros((4, 5)), log_norms=np.zeros(12), x=_rows()[0])
     labeled = dict(observed=observed, labels=np.ones(6))
     scored = dict(scores=scores, transitions=np.eye(4))
     vectors = dict(vectors=scores.copy()) | chain._asdict()
@@ -413,9 +412,6 @@ def doors():
         'softmax.double_sum check_draw': _loop(checked),
         'softmax.double_sum optimum_bounds': one(bounded, X=_rows(), y=labels),
         'softmax.exact exact_updates': _exact(),
-        'softmax.implicit implicit_update': one(
-            implicit.implicit_update, i=3, label=1, other=2, rate=0.1, **one_row
-        ),
         'softmax.implicit implicit_updates': _loop(implicit.implicit_updates),
         **{f'softmax.rivals {kind.__name__}': rivals_of(kind) for kind in rivals_},
         'similarity.sogram SOGram': sampled_by(similarity.SOGram()),

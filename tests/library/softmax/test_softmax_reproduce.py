@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from extreme_opt.softmax import DoubleSum
-from extreme_opt.softmax.implicit import implicit_update
+from extreme_opt.softmax import DoubleSum, Draw
+from extreme_opt.softmax.implicit import implicit_updates
 from extreme_opt.softmax.umax import umax_updates
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,7 +47,7 @@ def published(script, problem, params, *batch):
 
 def test_published_update_is_ours_where_no_label_is_drawn(script):
     problem, rng = problem_of()
-    draw, rows = problem.draw(rng, 100, 3), problem.features
+    draw = problem.draw(rng, 100, 3)
     for delta in (1.0, math.inf):
         theirs, ours = problem.init_params(), problem.init_params()
         published(script, problem, theirs, *draw, 0.02, delta, False)
@@ -55,8 +55,7 @@ def test_published_update_is_ours_where_no_label_is_drawn(script):
         np.testing.assert_allclose(theirs, ours, atol=1e-9)
     theirs, ours = problem.init_params(), problem.init_params()
     published(script, problem, theirs, draw.sample, draw.others[:, :1], 5.0, 1.0, True)
-    for i, k in zip(draw.sample, draw.others[:, 0]):
-        implicit_update(*problem.unpack(ours), rows[[i]].toarray()[0], i, problem.labels[i], k, 5.0)
+    implicit_updates(problem, ours, Draw(draw.sample, draw.others[:, :1]), 5.0)
     np.testing.assert_allclose(theirs, ours, atol=1e-8)
 
 
