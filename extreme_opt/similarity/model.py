@@ -103,6 +103,7 @@ from .sogram import SOGram
 from .towers import Linear, Tower, check_inputs, forward
 from .all_pairs import check_entities, prior_factors
 from .validation import (
+    check_relevant,
     Judge,
     double_or_halve,
     held_out_pairs,
@@ -290,8 +291,8 @@ class SimilarityModel(ListEstimator):
         Measure of rankings for `validation` and `score`, like "recall@20", or "auc".
     relevant : float or "auto", default="auto"
         Where the fit has labels, the smallest label that makes a held-out pair a hit in
-        `validation`, `evaluate` and `score`; "auto" is every label above 0, and is refused for
-        ratings, labels of several positive values and no negative one.
+        `validation`, `evaluate` and `score`, refused where it has none; "auto" is every label
+        above 0, and is refused for ratings, labels of several positive values and no negative one.
     n_iter_no_change : int, default=5
         Steps without a gain in `metric` that end a fit with validation.
     dtype : {"float32", "float64"}, default="float32"
@@ -885,6 +886,7 @@ class SimilarityModel(ListEstimator):
             found, described, feature_names, reader = self._read(
                 observed, [left_features, right_features], labels, pair_weights, timed
             )
+            check_relevant(self.relevant, found.labels)
             features = described
             if self.cold_start is not None:
                 chosen_sources(self.cold_start)

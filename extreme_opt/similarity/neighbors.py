@@ -34,7 +34,7 @@ from .retriever import (
     check_one,
     read_pairs,
 )
-from .validation import mean_of
+from .validation import check_relevant, mean_of
 
 # %% ../../nbs/engine/similarity/87_neighbors.ipynb #c1e62ec6
 class ItemModel(ListEstimator):
@@ -49,8 +49,8 @@ class ItemModel(ListEstimator):
         Measure of rankings for `score`, and for what held-out pairs choose, like "recall@20", or
         "auc".
     relevant : float or "auto", default="auto"
-        Where the fit has labels, the smallest label that makes a held-out pair a hit; "auto" is
-        every label above 0, and is refused for ratings.
+        Where the fit has labels, the smallest label that makes a held-out pair a hit, refused
+        where it has none; "auto" is every label above 0, and is refused for ratings.
     values : {"ignore", "weights", "labels"}, default="ignore"
         What the value column of a table, or the entries of a sparse matrix, are; see
         `SimilarityModel`.
@@ -121,6 +121,7 @@ class ItemModel(ListEstimator):
         """
         self._check_settings()
         found, reader = read_pairs(observed, self.values, self.columns, labels, pair_weights)
+        check_relevant(self.relevant, found.labels)
         kept = slice(None) if found.labels is None else found.labels > 0
         pairs = found.pairs[kept]
         weights = np.ones(len(pairs)) if found.weights is None else found.weights[kept]

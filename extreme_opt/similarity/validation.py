@@ -123,6 +123,15 @@ def rated(labels):
     return (labels >= 0).all() and len(np.unique(labels[labels > 0])) > 1
 
 
+def check_relevant(relevant, labels):
+    "Refuse a smallest label where a fit has no labels to hold against it."
+    if relevant != 'auto' and labels is None:
+        raise ValueError(
+            f'relevant={relevant:g} is the smallest label of a hit, but this fit has no labels; '
+            'set values="labels" or give labels, or leave relevant out'
+        )
+
+
 def relevant_pairs(labels, relevant, ratings):
     "Which held-out pairs are hits, by their labels; None where all are."
     if labels is None:

@@ -21,6 +21,7 @@ from extreme_opt import data, similarity
 from extreme_opt.core import FitDiverged
 from extreme_opt.core.serialize import load_model, save_model
 from extreme_opt.similarity import (
+    EASE,
     MLP,
     AllPairs,
     BlockSGD,
@@ -965,6 +966,15 @@ def test_ratings_need_a_threshold():
     assert found['n_pairs'] == 3 and found['left_out']['not_relevant'] == 3
     centered = log | dict(stars=[2, -2, 1, -1, 2, 0])
     assert quick(**settings).fit(centered).evaluate(centered, exclude_seen=False)['n_pairs'] == 3
+    for values in ('ignore', 'weights'):
+        fits = (
+            quick(loss='squared', values=values, relevant=4).fit,
+            EASE(values=values, relevant=4).fit,
+        )
+        for fit in fits:
+            refuses(
+                'relevant=4 is the smallest label of a hit, but this fit has no labels', fit, log
+            )
 
 
 LOG = dict(
