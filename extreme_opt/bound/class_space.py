@@ -399,8 +399,8 @@ def _features_inverse(
     """Rows times the inverse of X'WX + ridge.
 
     Up to `_MOST_COLUMNS` the square matrix is factorized; a matrix of samples, where these are
-    fewer, up to half as many. Beyond, the diagonal serves, or what each entry of it sees of its
-    whole row, which is not below the matrix: 2ab <= a^2 + b^2 for each pair of columns.
+    fewer, up to half as many. Beyond, the diagonal serves, or where a bound is needed the sums
+    over i of w_i |x_ij| |x_i|_1, since 2ab <= a^2 + b^2 for each pair of columns.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def _features_inverse(
     ridge : ndarray of shape (n_features,)
         On the sum; 0 in the last columns that are free.
     above : bool, default=False
-        Whether it must be a bound.
+        Whether what is inverted must be a bound.
 
     Returns
     -------

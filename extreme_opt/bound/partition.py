@@ -520,7 +520,7 @@ class LogLinear(Fixed):
             n_classes=self.n_classes,
             ridge=l2,
             anchor=anchor,
-            **(dict(inner=self._inner) if whole else {}),
+            inner=self._inner if whole else None,
         )
 
     @cached_property
@@ -542,7 +542,7 @@ class LogLinear(Fixed):
 
     @cached_property
     def _inner_bound(self):
-        "The same, or where that is only near it, the inverse of what is not below it."
+        "The same where that is a factorization; else the inverse of a diagonal above it."
         args = self.features, 0.5 * self._weights, self._total * self._l2
         return _features_inverse(*args, above=True)
 
@@ -594,7 +594,7 @@ class LogLinear(Fixed):
         """
         if self.feature_map is None:
             args = self._curvature_args(self._table, 1.0, whole=False)
-            return ClassCurvature(**args, inner=self._inner_bound).precondition(vector)
+            return ClassCurvature(**args | dict(inner=self._inner_bound)).precondition(vector)
         return vector / (self._ball + self._total * self._l2)
 
     def ggn_vp(self, params: np.ndarray, vector: np.ndarray) -> np.ndarray:
