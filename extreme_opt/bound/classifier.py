@@ -69,58 +69,13 @@ def optimality_gap(problem: LogLinear, params: np.ndarray) -> float:
 
 def _gap(problem: Any, params: np.ndarray, most: float = np.inf) -> float:
     "The bound; or half the squared decrement, which is none, where that is more than `most`."
-    near = _newton_gap(problem, params, most)
+    at = np.array(params, dtype=np.float64).astype(problem.dtype, copy=False)
+    near = _gap_by_products(problem, at, most)
     gap = near if near < np.inf else _gradient_gap(problem, params)
-    loss = problem.loss(np.asarray(params).astype(problem.dtype, copy=False))
+    loss = problem.loss(at)
     return float(min(v for v in (gap, loss, np.inf) if not np.isnan(v)))
 
 # %% ../../nbs/engine/bound/60_classifier.ipynb #37eb816b
-def _newton_gap(problem: Any, params: np.ndarray, most: float = np.inf) -> float:
-    params = np.array(params, dtype=np.float64).astype(problem.dtype, copy=False)
-    near = _gap_by_products(problem, params, most)
-    return near if near < np.inf else _gap_by_factor(problem, params)
-
-
-def _gap_by_factor(problem: Any, params: np.ndarray) -> float:
-    "Eq. (N) from a factorization of the Hessian."
-    if problem.n_params > MOST_DENSE:
-        return np.inf
-    grad = np.asarray(problem.grad(params), dtype=np.float64)
-    hessian = np.asarray(problem.curvature_at(params).matrix(), dtype=np.float64)
-    size = np.sqrt(hessian.diagonal())
-    hessian /= size
-    hessian /= size[:, None]
-    try:
-        factor = scipy.linalg.cholesky(hessian, lower=True)
-    except (np.linalg.LinAlgError, ValueError):
-        return np.inf
-    if factor.diagonal().min() ** 2 <= 10 * len(size) * np.finfo(float).eps:
-        return np.inf  # singular to rounding
-    decrement = float(
-        np.linalg.norm(scipy.linalg.solve_triangular(factor, grad / size, lower=True))
-    )
-    inverse = scipy.linalg.cho_solve((factor, True), np.eye(len(size))) / size / size[:, None]
-    q = decrement * _longest_difference(problem, inverse)
-    return float(decrement * decrement * _omega(q)) if q < 1 else np.inf
-
-
-def _longest_difference(problem: Any, inverse: np.ndarray) -> float:
-    "At least max |x (e_k - e_l)| over rows x and classes k, l, in the norm of `inverse`: eq. (R)."
-    n, width = problem.features.shape
-    blocks = inverse.reshape(problem.n_classes, width, problem.n_classes, width)
-    longest, step = 0.0, max(1, 2**22 // width)
-    for start in range(0, n, step):
-        rows = problem.features[start : start + step]
-        rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
-        rows = np.asarray(rows, dtype=np.float64)
-        squares = np.stack(
-            [((rows @ blocks[k, :, k]) * rows).sum(1) for k in range(problem.n_classes)]
-        )
-        top_two = np.sqrt(np.maximum(np.sort(squares, axis=0)[-2:], 0))
-        longest = max(longest, float(top_two.sum(0).max()))
-    return longest
-
-
 def _omega(q: float) -> float:
     "(q + (1 - q) log(1 - q)) / q^2, from 1/2 at 0 to 1 at 1."
     if q < 1e-3:
