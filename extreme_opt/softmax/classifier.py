@@ -271,7 +271,7 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         without, error included, up to 400 million products an epoch (`settings_` says it); else 0,
         as with a limit, a checkpoint, a client or an average, and where fewer than 20 rows held
         out are missed or all of them are easy.
-        A number above 0 needs the same rows and settings, of any size.
+        A number above 0 needs the same rows and settings, up to five billion products an epoch.
     n_negatives : int, default=5
         m, negative classes per update of the solvers that draw classes; at most n_classes - 1
         are taken.
@@ -1281,9 +1281,10 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         share = None if self.margin_share == 'auto' else float(self.margin_share)
         scale, factor = float(tried[-1]['scale']) if tried else _USUAL_SCALE, 1.0
         if best and kept:
-            own = scale * kept.pop('weights')
-            share, factor = choose_share(best['judged'], best.pop('weights'), own, share)
-            del own
+            own = scale * kept.pop('weights')[0.0]
+            (weights,) = best.pop('weights').values()
+            share, factor = choose_share(best['judged'], weights, own, share)
+            del own, weights
         if share:
             solver = ExactSGD(rate, falling(epochs))
             found = minimize(hinge, solver, max_epochs=epochs, loss_subset=0, seed=seed)

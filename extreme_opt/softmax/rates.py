@@ -318,7 +318,8 @@ def choose_schedule(
     verbose : bool, default=False
         Whether each run shows a bar.
     best : dict or None, default=None
-        Receives `judged`, the rows held out, and `weights` of the run that was best on them.
+        Receives `judged`, the rows held out, and `weights` of the run that was best on them, of
+        those that began where the fit should: {its `mean_length`: weights}.
 
     Returns
     -------
@@ -367,8 +368,10 @@ def choose_schedule(
             tried.append(here | dict(log_loss=sample_loss(judged, weights)))
         else:
             tried.append(here | dict(zip((kind, 'scale'), judged.held_out(weights), strict=True)))
-        if best is not None and (by_margins or tried[-1][kind] == min(row[kind] for row in tried)):
-            best.update(judged=judged, weights=weights)
+        lowest = min(row[kind] for row in tried if row['mean_length'] == begin)
+        if best is not None and (by_margins or not tried[-1][kind] > lowest):
+            best.setdefault('weights', {})[begin] = weights
+            best['judged'] = judged
         return tried[-1][kind]
 
     epochs = float(FIRST_EPOCHS) if n_epochs is None else min(float(n_epochs), 6.0)
@@ -402,6 +405,8 @@ def choose_schedule(
         if loss(step, epochs) >= AMPLE * from_zero:
             begin = 0.0
             break
+    if best:
+        best['weights'] = {begin: best['weights'][begin]}
     pull, gain = 0.0, loss(step, 2 * epochs) / loss(step, epochs)
     if begin and gain >= ENOUGH and ENOUGH * loss(step, 1.0) <= loss(step, epochs):
         epochs = 1.0

@@ -348,6 +348,23 @@ def test_a_search_on_a_part_of_the_rows_asks_for_as_many_steps_on_all(monkeypatc
     assert rates.choose_schedule(problem, solver_at, n_epochs=5.0)[1] == 5
 
 
+@pytest.mark.parametrize('ample', [1e-9, 1e9])
+def test_margins_are_judged_beside_a_run_that_began_where_the_fit_does(monkeypatch, ample):
+    "Means that are not taken may have the lower log-loss; their weights have another length."
+    problem = FullSoftmaxByColumn(*bags(800, 10), 10)
+    monkeypatch.setattr(rates, 'AMPLE', ample)
+    monkeypatch.setattr(rates, '_mean_length', lambda *_: 5.0)
+    best = {}
+    tried = rates.choose_schedule(
+        problem, lambda rate, epochs: ExactSGD(rate, rates.falling(epochs)), best=best
+    )[3]
+    (begin,) = best['weights']
+    assert begin == (5.0 if ample > 1 else 0.0) == tried[-1]['mean_length']
+    assert {row['mean_length'] for row in tried} == {0.0, 5.0}
+    lowest = min(row['log_loss'] for row in tried if row['mean_length'] == begin)
+    assert rates.sample_loss(best['judged'], best['weights'][begin]) == pytest.approx(lowest)
+
+
 def test_the_average_of_a_noisy_run_is_better_than_its_end():
     X, y = planted(400, noise=4.0, n_features=30)
     settings = dict(learning_rate_decay=1.0, ridge=0.01, learning_rate=3.0, max_epochs=30)
