@@ -240,7 +240,6 @@ def run_estimator(
     solver: Any,
     params: np.ndarray | None = None,
     loss_subset: int | None = None,
-    n_bytes: float | None = None,
     remedy: str = 'scale the data, or raise ridge',
     **settings: Any,
 ) -> Run:
@@ -261,8 +260,6 @@ def run_estimator(
         First point.
     loss_subset : int or None, default=None
         Rows that the recorded loss is estimated on; None: all, 0: none.
-    n_bytes : float or None, default=None
-        Forecast of the memory that the run takes; None: two vectors of parameters.
     remedy : str, default='scale the data, or raise ridge'
         What to change when the run diverges.
     **settings : Any
@@ -280,9 +277,8 @@ def run_estimator(
     KeyboardInterrupt
         Interrupted before the first step: there is nothing to keep.
     """
-    if n_bytes is None and hasattr(problem, 'memory'):
-        n_bytes = 2 * problem.memory(problem.dtype)  # the state, and the next one
-    check_memory(n_bytes or 0, f'{type(estimator).__name__}.fit')
+    if hasattr(problem, 'memory'):  # for the state, and the next one
+        check_memory(2 * problem.memory(problem.dtype), f'{type(estimator).__name__}.fit')
     chosen = {name: getattr(estimator, name) for name in _OF_RUNS} | settings
     path = chosen['checkpoint']
     with _workers(estimator, problem, solver, params) as (problem, solver, params):

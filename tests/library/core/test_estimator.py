@@ -4,6 +4,7 @@ import datetime
 import decimal
 import fractions
 import io
+import types
 import uuid
 import zoneinfo
 
@@ -14,7 +15,7 @@ import scipy.sparse
 from refusals import no_warning, refuses
 from sklearn.base import clone
 
-from extreme_opt.core.estimator import Classifier, Estimator
+from extreme_opt.core.estimator import Classifier, Estimator, run_estimator
 from extreme_opt.core.memory import check_memory, free_memory
 from extreme_opt.core.validation import (
     check_features,
@@ -467,6 +468,9 @@ def test_memory_is_forecast(monkeypatch):
     refuses(
         said.format('2,800,000'), check_memory, 2.8e15, 'Toy.fit', 'take fewer', raises=MemoryError
     )
+    held = types.SimpleNamespace(memory=lambda dtype: 0.8e9, dtype=np.float64)
+    said = 'Estimator.fit needs about 1.6 GB'  # the state, and the next one
+    refuses(said, run_estimator, Estimator(), held, None, raises=MemoryError)
     with no_warning():
         check_memory(1e9, 'Toy.fit')
         monkeypatch.setattr(memory, 'free_memory', lambda: None)
