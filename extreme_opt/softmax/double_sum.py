@@ -841,7 +841,7 @@ class DoubleSum(SoftmaxData):
     """
 
     alpha: float = field(default=0.0, kw_only=True)
-    advice: ClassVar[str] = 'UMax and ImplicitSGD do not overflow'
+    advice: ClassVar[str] = 'lower it, or take ImplicitSGD'
 
     def __post_init__(self):
         super().__post_init__()
