@@ -340,7 +340,8 @@ def choose_schedule(
     if problem.is_sparse and not (by_margins or rate or n_epochs or ridge):
         length = _mean_length(problem, groups, seed)
     if n_rows < whole:
-        n_rows = n_rows if by_margins else max(LEAST_ROWS, n_rows // 2)
+        if best is not None or not by_margins:  # margins in a softmax are judged on its rows
+            n_rows = max(LEAST_ROWS, n_rows // 2)
         rows = np.random.default_rng([seed, 7]).permutation(whole)[:n_rows]
         problem, groups = problem.take(rows), None if groups is None else groups[rows]
     n_folds = 5 if problem.n_samples < 2000 else 10

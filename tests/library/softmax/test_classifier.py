@@ -365,6 +365,22 @@ def test_margins_are_judged_beside_a_run_that_began_where_the_fit_does(monkeypat
     assert rates.sample_loss(best['judged'], best['weights'][begin]) == pytest.approx(lowest)
 
 
+def test_margins_are_judged_on_rows_that_no_search_has_learned(monkeypatch):
+    "Where a search sees a part of the rows, that of margins has to leave out the same."
+    X, y = bags(800, 10)
+    monkeypatch.setattr(rates, 'LEAST_ROWS', 200)
+    monkeypatch.setattr(rates, 'MOST_PRODUCTS', 400 * (X.nnz / 800 * 10 + 1))
+    judged = []
+    for kind in (FullSoftmaxByColumn, SquaredHingeByColumn):
+        best = {}
+        rates.choose_schedule(
+            kind(X, y, 10), lambda rate, epochs: ExactSGD(rate, rates.falling(epochs)), best=best
+        )
+        judged.append(best['judged'])
+    assert 30 < judged[0].n_samples < 50  # about a fifth of half of what a search sees
+    assert (judged[0].features != judged[1].features).nnz == 0
+
+
 def test_the_average_of_a_noisy_run_is_better_than_its_end():
     X, y = planted(400, noise=4.0, n_features=30)
     settings = dict(learning_rate_decay=1.0, ridge=0.01, learning_rate=3.0, max_epochs=30)
