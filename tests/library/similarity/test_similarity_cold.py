@@ -18,11 +18,13 @@ from extreme_opt.similarity.cold import (
     neighbors_source,
     regression,
     ridge_coef,
+    same_columns,
+    same_entities,
     spreads,
     unit_rows,
 )
 from extreme_opt.similarity.model import SimilarityModel
-from extreme_opt.similarity.ranking import pattern
+from extreme_opt.similarity.ranking import measures_of_lists, pattern
 from extreme_opt.similarity.retriever import ListEstimator, Query, Retriever, read_pairs
 
 
@@ -464,3 +466,22 @@ def test_gaps_are_named_by_the_row_of_the_table_that_was_given():
             SimilarityModel(2, **settings).fit(log, table)
     with pytest.warns(UserWarning, match=r'left_features has 1 rows .* \(first: row 2\)'):
         SimilarityModel(2, max_iter=1, tol=None).fit(log, table.assign(age=[1, 2, 0, 4]))
+
+
+def test_measures_of_lists_by_hand():
+    "Item 0 is an item, -1 is none."
+    observed = scipy.sparse.csr_array([[1, 1, 0], [1, 0, 0]])
+    lists = np.array([[0, 1], [2, -1], [-1, -1]])
+    found = measures_of_lists(lists, observed, ('coverage@2', 'novelty@2', 'diversity@2'))
+    bits = -np.log2(np.array([3, 2, 1]) / 3)
+    assert found['coverage@2'] == 1
+    np.testing.assert_allclose(found['novelty@2'], [bits[:2].mean(), bits[2], np.nan])
+    np.testing.assert_allclose(found['diversity@2'], [1 - 0.5**0.5, np.nan, np.nan])
+
+
+def test_whether_two_sides_are_the_same():
+    rows, words = np.eye(2), ['a', 'b']
+    for ids, same in ((None, None), True), ((words, words), True), ((words, words[::-1]), False):
+        assert same_entities(ids, (rows, rows), (2, 2)) is same
+    for names, same in ((None, words), True), ((words, words), True), ((words, ['c', 'd']), False):
+        assert same_columns((rows, rows), names) is same
