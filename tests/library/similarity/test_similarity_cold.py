@@ -471,12 +471,12 @@ def test_gaps_are_named_by_the_row_of_the_table_that_was_given():
 def test_measures_of_lists_by_hand():
     "Item 0 is an item, -1 is none."
     observed = scipy.sparse.csr_array([[1, 1, 0], [1, 0, 0]])
-    lists = np.array([[0, 1], [2, -1], [-1, -1]])
+    lists = np.array([[0, 1], [2, -1], [0, -1], [-1, -1]])
     found = measures_of_lists(lists, observed, ('coverage@2', 'novelty@2', 'diversity@2'))
     bits = -np.log2(np.array([3, 2, 1]) / 3)
     assert found['coverage@2'] == 1
-    np.testing.assert_allclose(found['novelty@2'], [bits[:2].mean(), bits[2], np.nan])
-    np.testing.assert_allclose(found['diversity@2'], [1 - 0.5**0.5, np.nan, np.nan])
+    np.testing.assert_allclose(found['novelty@2'], [bits[:2].mean(), bits[2], bits[0], np.nan])
+    np.testing.assert_allclose(found['diversity@2'], [1 - 0.5**0.5] + 3 * [np.nan])
 
 
 def test_whether_two_sides_are_the_same():
