@@ -299,8 +299,9 @@ class SoftmaxClassifier(MultilabelClassifier, OnSupport):
         "dense", or "support": only where a class and a column occur together in training, so
         that memory and time follow the entries of X, and `coef_` is a CSR matrix
         (`support.SupportSoftmax`; "implicit", one negative uniform, the others from classes that
-        share a column with the row). "auto": a support for sparse rows whose dense weights would
-        take more than 1 GB, or than a quarter of what is free; `settings_` says so.
+        share a column with the row). "auto": a support for sparse rows with few entries beside the
+        weights, where solver="auto" meets more than five billion products an epoch, or dense
+        weights would take more than 1 GB, or than a quarter of what is free; `settings_` says so.
     dtype : str, default='float32'
         Of the weights: "float32" or "float64"; "lbfgs" always takes float64.
     class_weight : dict, str or None, default=None
