@@ -191,7 +191,7 @@ def planted_triplets(
     noise : float, default=0.1
         In [0, 1/2], chance that an answer is reversed.
     test_size : float, default=0.2
-        Share of the questions held out.
+        Share of the answers held out; a question drawn twice may be on both sides.
     seed : int, default=0
         Seed of everything.
 
