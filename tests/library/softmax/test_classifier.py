@@ -381,6 +381,18 @@ def test_margins_are_judged_on_rows_that_no_search_has_learned(monkeypatch):
     assert (judged[0].features != judged[1].features).nnz == 0
 
 
+def test_the_usual_rate_follows_the_unit_of_the_rows():
+    X, y = planted(200)
+    for learn in ('fit', 'partial_fit'):
+        rates_of = [
+            getattr(SoftmaxClassifier('exact', learning_rate=None, max_epochs=1), learn)(
+                unit * X, y, **(dict(classes=np.unique(y)) if learn == 'partial_fit' else {})
+            ).learning_rate_
+            for unit in (1.0, 16.0)
+        ]
+        assert rates_of[0] == pytest.approx(256 * rates_of[1])
+
+
 def test_the_average_of_a_noisy_run_is_better_than_its_end():
     X, y = planted(400, noise=4.0, n_features=30)
     settings = dict(learning_rate_decay=1.0, ridge=0.01, learning_rate=3.0, max_epochs=30)
