@@ -81,6 +81,7 @@ def test_solver_refuses_lists_of_another_problem():
         (NearClasses(lists[:5], 2), 3, 'each of 24 classes'),
         (NearClasses(lists.astype(float), 2), 3, 'type float64'),
         (NearClasses(lists, 3), 3, 'from 1 to 17 from the others'),
+        (NearClasses(lists, 2), 20, 'from 1 to 17 from the others'),
         (NearClasses(lists, 7), 9, 'from 1 to 6'),
         (NearClasses(np.roll(lists, 1, 0), 2), 3, 'near.classes'),
     ):
