@@ -34,9 +34,7 @@ from .double_sum import (
 class _WeightProblem(SoftmaxData):
     "A softmax problem whose parameters are the weights alone: no log-normalizers."
 
-    advice: ClassVar[str] = (
-        'lower the rate; UMax and ImplicitSGD on DoubleSum stay finite at any rate'
-    )
+    advice: ClassVar[str] = 'lower the rate, or take ImplicitSGD on DoubleSum'
 
     def _expected(self, gaps, own, ids):
         "Expected losses and their derivatives by the gaps; subclasses define it."
