@@ -92,7 +92,7 @@ class StochasticMajorizer(Checked):
     batch_size : int, default=256
         p, samples per update.
     curvature : str, default='average'
-        "average": over all batches so far, converges to the optimum; "batch": of the batch
+        "average": over all batches before it, converges to the optimum; "batch": of the batch
         alone, as in Algorithm 3, does not.
     n_updates : int or str, default='epoch'
         Updates per step.

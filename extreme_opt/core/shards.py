@@ -92,7 +92,12 @@ class Shardable(Protocol):
 class _Measure(pickle.Pickler):
     "Passes over what has no bytes of its own, such as a function of a notebook."
 
+    n_apart = 0  # bytes of arrays with gaps, which are no buffer
+
     def reducer_override(self, found: Any) -> Any:
+        if isinstance(found, np.ndarray) and not (found.dtype.hasobject or found.flags.forc):
+            self.n_apart += found.nbytes
+            return int, ()
         local = isinstance(found, FunctionType) and (
             '<' in found.__qualname__ or found.__module__ == '__main__'
         )
@@ -113,11 +118,12 @@ def array_bytes(found: Any) -> int:
         Without the few bytes beside the arrays.
     """
     buffers: list = []
+    measure = _Measure(io.BytesIO(), protocol=5, buffer_callback=buffers.append)
     try:
-        _Measure(io.BytesIO(), protocol=5, buffer_callback=buffers.append).dump(found)
+        measure.dump(found)
     except Exception:  # whoever sends it says what does not pickle
         return 0
-    return sum(buffer.raw().nbytes for buffer in buffers)
+    return measure.n_apart + sum(buffer.raw().nbytes for buffer in buffers)
 
 
 def split_rows(n_rows: int, n: int) -> list[np.ndarray]:

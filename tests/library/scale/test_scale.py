@@ -15,6 +15,7 @@ from sklearn.base import clone
 from extreme_opt.bound import BoundClassifier, LogLinear
 from extreme_opt.core import SGD, GaussNewton, minimize
 from extreme_opt.core.majorize import Majorizer
+from extreme_opt.core.shards import array_bytes
 from extreme_opt.ordinal import CKL, STE, Comparisons, GramComparisons, OrdinalEmbedding
 from extreme_opt.scale import Sharded, delayed_parts, local_client, read_svmlight
 from extreme_opt.scale.estimators import ON_WORKERS
@@ -118,6 +119,14 @@ def agree(problem, whole):
                 )
             same(one.curvature.matrix(), other.curvature.matrix())
         same(whole.curvature_at(params).times(vector), problem.curvature_at(params).times(vector))
+
+
+def test_arrays_with_gaps_have_bytes():
+    "A frame that was cut again holds parts of its columns; they counted nothing, and were kept."
+    rows = np.zeros((40, 6))
+    for part in (rows, rows.T, rows[::2], rows[:, ::2], rows[1:, 1:]):
+        assert array_bytes([part]) == part.nbytes
+    assert array_bytes(pandas.DataFrame(rows).iloc[5:25]) >= 20 * 6 * 8
 
 
 @pytest.mark.parametrize('n_shards', [1, 2, 7])
